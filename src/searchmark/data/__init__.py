@@ -1,0 +1,1 @@
+"""The tables, their readers and writers, and the one ordering rule."""

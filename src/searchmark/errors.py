@@ -1,0 +1,99 @@
+"""What can go wrong, drawn first.
+
+::
+
+    SearchmarkError                     root; everything the program says on purpose
+    ├── InputError          exit 2      the user's input: a file, a key, a name, a value
+    │   └── ProjectError    exit 2      every problem of one project file at once
+    ├── NotComparable       exit 4      the baseline was made from other inputs
+    └── OutsideError        exit 3      the outside world: a system under test, a service
+        └── SystemFailed    exit 3      a system raised, timed out or broke its contract
+
+Anything else that surfaces is our own fault (exit 5).
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+BAD_VERDICT = 1
+"""Exit code of a command whose verdict is bad (a regression, a floor that was not held)."""
+
+OWN_FAULT = 5
+"""Exit code of a fault of our own."""
+
+
+class SearchmarkError(Exception):
+    """Root of everything Searchmark says on purpose; the message is one sentence for a person."""
+
+    exit_code = OWN_FAULT
+
+
+class InputError(SearchmarkError):
+    """The user's input is wrong: what it is, where (file and line), and what to do about it."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: "Path | str | None" = None,
+        line: int | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.what, self.path, self.line, self.fix = what, path, line, fix
+        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(f"{where}{what}" + (f"; {fix}" if fix else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a project file: the key path it stands at and what is wrong there."""
+
+    key: str
+    message: str
+
+
+class ProjectError(InputError):
+    """A project file with one or more problems, all of them told at once."""
+
+    def __init__(self, path: "Path | str", problems: "Iterable[Problem]") -> None:
+        self.problems = tuple(problems)
+        n = len(self.problems)
+        lines = "".join(f"\n  {p.key}: {p.message}" for p in self.problems)
+        super().__init__(
+            f"{n} problem{'s' if n != 1 else ''} in the project file:{lines}", path=path
+        )
+
+
+class NotComparable(SearchmarkError):
+    """The baseline and the candidate were made from different inputs, so no verdict is given."""
+
+    exit_code = 4
+
+
+class OutsideError(SearchmarkError):
+    """Something outside failed: a system under test, a service, the network."""
+
+    exit_code = 3
+
+
+class SystemFailed(OutsideError):
+    """A system under test raised, timed out or broke its contract."""
+
+
+def nearest(name: str, known: "Iterable[str]") -> str:
+    """Say what the unknown `name` may have meant: near matches, or the whole short list."""
+    names = sorted(known)
+    lowered = {n.lower(): n for n in names}
+    close = [lowered[m] for m in get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]
+    if close:
+        return "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
+    if not names:
+        return "there are none"
+    return "known: " + ", ".join(names)

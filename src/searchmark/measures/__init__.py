@@ -1,0 +1,1 @@
+"""Hits and judged grades in, scores out; one family a file."""

@@ -1,0 +1,52 @@
+"""One way to find a thing by name: built-in tables and third-party entry points alike.
+
+A table maps a name to ``"module:attribute"``; the module is imported when the name is first used.
+Adding a measure, a system or a report is one file and one line in its room's table.
+"""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from searchmark.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Names of one kind (`kind` is the word used in errors) and where their targets live."""
+
+    kind: str
+    group: str
+    builtin: "Mapping[str, str]"
+    _found: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def targets(self) -> "Mapping[str, str]":
+        """Every known name with its target; a name that two owners claim is an error."""
+        if not self._found:
+            found = dict(self.builtin)
+            for point in entry_points(group=self.group):
+                if point.name in found and found[point.name] != point.value:
+                    raise InputError(
+                        f"the {self.kind} name '{point.name}' is claimed by both "
+                        f"{found[point.name]} and {point.value}",
+                        fix="uninstall one of the two packages",
+                    )
+                found[point.name] = point.value
+            self._found.update(found)
+        return self._found
+
+    def names(self) -> list[str]:
+        """All known names, sorted."""
+        return sorted(self.targets())
+
+    def load(self, name: str) -> Any:
+        """Import and return the target of `name`; an unknown name lists the nearest known ones."""
+        targets = self.targets()
+        if name not in targets:
+            raise InputError(f"unknown {self.kind} '{name}'", fix=nearest(name, targets))
+        module, _, attribute = targets[name].partition(":")
+        return getattr(import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""Scores and verdicts turned into text and files; nothing is computed here."""

@@ -1,0 +1,1 @@
+"""What is evaluated: the System protocol, one adapter a file."""
