@@ -5,9 +5,9 @@
     SearchmarkError                     root; everything the program says on purpose
     ├── InputError          exit 2      the user's input: a file, a key, a name, a value
     │   └── ProjectError    exit 2      every problem of one project file at once
-    ├── NotComparable       exit 4      the baseline was made from other inputs
+    ├── NotComparableError  exit 4      the baseline was made from other inputs
     └── OutsideError        exit 3      the outside world: a system under test, a service
-        └── SystemFailed    exit 3      a system raised, timed out or broke its contract
+        └── SystemFailedError exit 3      a system raised, timed out or broke its contract
 
 Anything else that surfaces is our own fault (exit 5).
 """
@@ -71,7 +71,7 @@ class ProjectError(InputError):
         )
 
 
-class NotComparable(SearchmarkError):
+class NotComparableError(SearchmarkError):
     """The baseline and the candidate were made from different inputs, so no verdict is given."""
 
     exit_code = 4
@@ -83,7 +83,7 @@ class OutsideError(SearchmarkError):
     exit_code = 3
 
 
-class SystemFailed(OutsideError):
+class SystemFailedError(OutsideError):
     """A system under test raised, timed out or broke its contract."""
 
 
