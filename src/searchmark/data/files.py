@@ -1,0 +1,122 @@
+"""Files as they come (compressed, with a byte-order mark, CRLF) and files as we write them."""
+
+import gzip
+import hashlib
+import io
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+from searchmark.errors import InputError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+_DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+
+
+def check_file(path: Path) -> None:
+    """Raise one clear error where `path` is not a file that can be read."""
+    if path.is_dir():
+        raise InputError("is a folder, not a file", path=path, fix="name a file")
+    if not path.exists():
+        raise InputError("no such file", path=path, fix="check the path")
+    if not os.access(path, os.R_OK):
+        raise InputError("may not be read", path=path, fix="check its permissions")
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open `path` for reading bytes, unpacking gzip and zstd by their first bytes, not by name."""
+    check_file(path)
+    raw = path.open("rb")
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic.startswith(_GZIP_MAGIC):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb"))
+    if magic == _ZSTD_MAGIC:
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", reader), 1 << 18))
+    return raw
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the whole content, unpacked; a damaged archive is an InputError."""
+    with open_bytes(path) as stream:
+        try:
+            return stream.read()
+        except _DECOMPRESSION_ERRORS as error:
+            raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """Return the error of an archive that ends early or cannot be unpacked."""
+    return InputError(f"the compressed file is damaged ({error})", path=path, fix="copy it anew")
+
+
+def text_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text without its line end); blank lines only where asked for."""
+    with open_bytes(path) as stream:
+        number = 0
+        try:
+            for number, raw in enumerate(stream, 1):
+                line = raw.removeprefix(_BOM) if number == 1 else raw
+                text = line.rstrip(b"\r\n").decode("utf-8")
+                if blank or text.strip():
+                    yield number, text
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"byte {error.object[error.start]:#04x} is not UTF-8",
+                path=path,
+                line=number,
+                fix="save the file as UTF-8",
+            ) from error
+        except _DECOMPRESSION_ERRORS as error:
+            raise damaged(path, error) from error
+
+
+def kind_of(path: Path) -> str:
+    """Return the last suffix that is not of a compression: 'jsonl' for corpus.jsonl.gz."""
+    suffixes = [s.lower().lstrip(".") for s in path.suffixes]
+    while suffixes and suffixes[-1] in {"gz", "zst", "zstd"}:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of the file as it lies on disk, in hexadecimal."""
+    check_file(path)
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside the final name and rename, so that a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only the owner may read
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write `text` as UTF-8, beside the final name first."""
+    write_atomically(path, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,164 @@
+"""The run: one system's rankings over the queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from searchmark.data.files import kind_of, text_lines, write_text_atomically
+from searchmark.data.qrels import DOC_COLUMNS, QUERY_COLUMNS
+from searchmark.data.records import RECORD_KINDS, Records, read_parquet, read_records
+from searchmark.data.trec import parse_score, read_trec_run
+from searchmark.errors import InputError
+
+SCORE_COLUMNS = ("score", "sim", "similarity")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Retrieved documents: `query_id`, `doc_id`, `rank` (from 1), `score`, perhaps `tokens`.
+
+    The rows stand as they were given; which order counts is decided by `hits`, nowhere else.
+    """
+
+    frame: pl.DataFrame
+    name: str = "run"
+    path: Path | None = None
+    lines: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> "Run":
+        """Take query id -> document id -> score."""
+        rows = [(q, d, float(s)) for q, docs in scores.items() for d, s in docs.items()]
+        frame = run_frame([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
+        return cls(frame, name)
+
+    def write_trec(self, path: Path) -> None:
+        """Write six-column TREC text with scores that read back to the same doubles."""
+        tag = "_".join(self.name.split()) or "run"
+        for column in ("query_id", "doc_id"):
+            spaced = self.frame.filter(pl.col(column).str.contains(r"\s"))[column]
+            if len(spaced):
+                raise InputError(
+                    f"the id '{spaced[0]}' has white space, which TREC files cannot carry",
+                    path=path,
+                    fix="write Parquet or JSONL instead",
+                )
+        rows = self.frame.select("query_id", "doc_id", "rank", "score").iter_rows()
+        write_text_atomically(path, "".join(f"{q} Q0 {d} {r} {s!r} {tag}\n" for q, d, r, s in rows))
+
+
+def run_frame(
+    query_ids: list[str], doc_ids: list[str], scores: list[float], ranks: list[int] | None = None
+) -> pl.DataFrame:
+    """Return a run's frame; without ranks they are counted in the order given."""
+    columns = [
+        pl.Series("query_id", query_ids, pl.String),
+        pl.Series("doc_id", doc_ids, pl.String),
+        pl.Series("score", scores, pl.Float64),
+    ]
+    if ranks is not None:
+        columns.append(pl.Series("rank", ranks, pl.Int64))
+    return _with_rank(pl.DataFrame(columns))
+
+
+def _with_rank(frame: pl.DataFrame) -> pl.DataFrame:
+    if "rank" not in frame.columns:
+        frame = frame.with_columns(pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"))
+    return frame.select("query_id", "doc_id", "rank", "score")
+
+
+def read_run(path: Path, *, name: str | None = None) -> Run:
+    """Read rankings: TREC six (or five) columns, or any table with named columns."""
+    if _has_header(path):
+        return _from_records(path, name)
+    rows = read_trec_run(path)
+    frame = run_frame(rows.query_ids, rows.doc_ids, rows.scores, rows.ranks)
+    return Run(frame, name or rows.tag or _stem(path), path, tuple(rows.lines))
+
+
+def _has_header(path: Path) -> bool:
+    kind = kind_of(path)
+    if kind not in RECORD_KINDS:
+        return False
+    if kind in {"csv", "tsv"}:
+        parts = next(text_lines(path), (0, ""))[1].split()
+        return not (len(parts) in (5, 6) and parts[1] == "Q0")
+    return True
+
+
+def _from_records(path: Path, name: str | None) -> Run:
+    if kind_of(path) in {"parquet", "pq"}:
+        return _from_parquet(path, name or _stem(path))
+    records = read_records(path)
+    if not len(records):
+        return Run(run_frame([], [], []), name or _stem(path), path)
+    query = records.texts(records.require("query id", *QUERY_COLUMNS), "query id")
+    doc = records.texts(records.require("document id", *DOC_COLUMNS), "document id")
+    ranks = _ranks(records)
+    frame = run_frame(query, doc, _scores(records, ranks), ranks)
+    return Run(frame, name or _stem(path), path, tuple(records.lines))
+
+
+def _scores(records: Records, ranks: list[int] | None) -> list[float]:
+    column = records.find(*SCORE_COLUMNS)
+    if column is not None:
+        return [
+            parse_score("" if v is None else str(v), records.path, line)
+            for v, line in zip(records.columns[column], records.lines, strict=True)
+        ]
+    if ranks is None:
+        records.require("score", *SCORE_COLUMNS, "rank")
+    return [float(-rank) for rank in ranks or []]
+
+
+def _ranks(records: Records) -> list[int] | None:
+    column = records.find("rank", "position")
+    if column is None:
+        return None
+    ranks = []
+    for value, line in zip(records.columns[column], records.lines, strict=True):
+        try:
+            ranks.append(int(value))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the rank '{value}' is no integer", path=records.path, line=line or None
+            ) from None
+    return ranks
+
+
+def _from_parquet(path: Path, name: str) -> Run:
+    frame = read_parquet(path)
+    found = Records(path, {name: [] for name in frame.columns}, [])
+    query = found.require("query id", *QUERY_COLUMNS)
+    doc = found.require("document id", *DOC_COLUMNS)
+    score, rank = found.find(*SCORE_COLUMNS), found.find("rank")
+    if score is None and rank is None:
+        found.require("score", *SCORE_COLUMNS, "rank")
+    score_column = pl.col(score) if score else -pl.col(str(rank))
+    frame = frame.select(
+        pl.col(query).cast(pl.String).alias("query_id"),
+        pl.col(doc).cast(pl.String).alias("doc_id"),
+        *([pl.col(rank).cast(pl.Int64).alias("rank")] if rank else []),
+        score_column.cast(pl.Float64).alias("score"),
+    )
+    _check_parquet(frame, path)
+    return Run(_with_rank(frame), name, path)
+
+
+def _check_parquet(frame: pl.DataFrame, path: Path) -> None:
+    for column in frame.columns:
+        if frame[column].null_count():
+            row = int(frame[column].is_null().arg_max() or 0)
+            raise InputError(f"row {row + 1} has no {column}", path=path)
+    if frame["score"].is_nan().any():
+        row = int(frame["score"].is_nan().arg_max() or 0)
+        raise InputError(f"the score of row {row + 1} is NaN, which cannot be ordered", path=path)
+
+
+def _stem(path: Path) -> str:
+    return path.name.split(".")[0] or "run"

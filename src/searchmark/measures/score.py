@@ -1,0 +1,132 @@
+"""Hits to numbers: values a query, means over them, ceilings, and what each number rests on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from searchmark.data.hits import Hits, find_hits
+from searchmark.data.judged import prepare
+from searchmark.data.qrels import Qrels
+from searchmark.data.run import Run
+from searchmark.measures.coverage import results_within
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.spec import Measure, Values
+from searchmark.measures.summary import Mean, SystemScores
+from searchmark.measures.view import View, ideal, view
+
+
+def values(hits: Hits, measure: Measure) -> Values:
+    """Return one value a query, in the order of the judged queries; NaN where it is left out."""
+    shown = view(hits, _docs(measure))
+    return _conventions(measure.spec.compute(shown, measure), hits, measure)
+
+
+def ceiling(hits: Hits, measure: Measure) -> Values | None:
+    """Return the best value any ranking could reach for each query, or None where there is none."""
+    if not measure.spec.has_ceiling:
+        return None
+    params = dict(measure.params)
+    best = ideal(view(hits, _docs(measure)), int(str(params.get("rel") or 1)))
+    return _conventions(measure.spec.compute(best, measure), best.hits, measure)
+
+
+def summarize(
+    system: str,
+    hits: Hits,
+    measures: Sequence[Measure],
+    categories: Sequence[str | None] = (),
+) -> SystemScores:
+    """Score one system: means, the same by category, and every query's value.
+
+    `categories` has one entry a judged query, in their order, or none at all.
+    """
+    named = np.array([c or "" for c in categories], dtype=object)
+    names = sorted({c for c in categories if c})
+    columns = [_Column(hits, m) for m in measures]
+    everyone = np.ones(hits.judged.n_queries, np.bool_)
+    return SystemScores(
+        system=system,
+        means=tuple(c.mean(everyone) for c in columns),
+        by_category={n: tuple(c.mean(named == n) for c in columns) for n in names},
+        per_query={c.measure.written: c.by_query() for c in columns},
+        n_failed=int(hits.failed.sum()),
+    )
+
+
+class _Column:
+    """One measure of one system: its values, its ceiling and the results it rests on."""
+
+    def __init__(self, hits: Hits, measure: Measure) -> None:
+        self.hits, self.measure = hits, measure
+        self.values = values(hits, measure)
+        self.best = ceiling(hits, measure)
+        shown = view(hits)
+        self.n_results = results_within(shown, measure.cutoff)
+        self.n_judged = _n_judged(shown, measure.cutoff)
+
+    def by_query(self) -> dict[str, float]:
+        """Return query id -> value of the queries that have one."""
+        ids = self.hits.judged.query_ids
+        return {ids[i]: float(self.values[i]) for i in np.flatnonzero(~np.isnan(self.values))}
+
+    def mean(self, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Mean:
+        """Return the mean over the chosen queries."""
+        kept = chosen & ~np.isnan(self.values)
+        missing = chosen & ~self.hits.answered
+        n_results = float(self.n_results[chosen].sum())
+        return Mean(
+            measure=self.measure.written,
+            value=float(self.values[kept].mean()) if kept.any() else None,
+            ceiling=_mean(self.best, chosen),
+            n_queries=int(kept.sum()),
+            n_missing=int(missing.sum()),
+            n_skipped=int((chosen & np.isnan(self.values)).sum()),
+            unjudged_share=(
+                float(1 - self.n_judged[chosen].sum() / n_results) if n_results else None
+            ),
+        )
+
+
+def _mean(
+    best: Values | None, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> float | None:
+    if best is None or not (chosen & ~np.isnan(best)).any():
+        return None
+    return float(np.nanmean(best[chosen]))
+
+
+def _n_judged(shown: View, cutoff: int | None) -> Values:
+    if shown.hits.judged.complete:
+        return results_within(shown, cutoff)
+    return shown.count(shown.query[shown.within(cutoff)])
+
+
+def _docs(measure: Measure) -> str | None:
+    docs = dict(measure.params).get("docs")
+    return None if docs is None else str(docs)
+
+
+def _conventions(raw: Values, hits: Hits, measure: Measure) -> Values:
+    """Apply `empty` and `missing`. NaN goes in for undefined and comes out for left out."""
+    params = dict(measure.params)
+    undefined = np.isnan(raw)
+    settled = raw
+    if "empty" in params:
+        fill = {"one": 1.0, "zero": 0.0, "skip": np.nan}[str(params["empty"])]
+        settled = np.where(undefined, fill, raw)
+    if "missing" in params:
+        fill = {"zero": 0.0, "skip": np.nan}[str(params["missing"])]
+        settled = np.where(~hits.answered & ~np.isnan(settled), fill, settled)
+    return settled
+
+
+def score_dicts(
+    qrels: Mapping[str, Mapping[str, int]],
+    run: Mapping[str, Mapping[str, float]],
+    measure: str,
+    profile: str = "graded",
+) -> dict[str, float]:
+    """Score one run given as dicts by one measure: query id -> value."""
+    hits = find_hits(Run.from_dict(run), prepare(Qrels.from_dict(qrels)))
+    parsed = parse_measure(measure, profile)
+    return dict(summarize("run", hits, [parsed]).per_query[parsed.written])
