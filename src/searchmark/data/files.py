@@ -8,7 +8,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import zstandard
 
@@ -33,15 +33,50 @@ def check_file(path: Path) -> None:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open `path` for reading bytes, unpacking gzip and zstd by their first bytes, not by name."""
     check_file(path)
-    raw = path.open("rb")
-    magic = raw.read(4)
-    raw.seek(0)
+    with path.open("rb") as stream:
+        magic = stream.read(4)
     if magic.startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb"))
+        return cast("IO[bytes]", gzip.open(path, "rb"))
     if magic == _ZSTD_MAGIC:
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", reader), 1 << 18))
-    return raw
+        return cast("IO[bytes]", io.BufferedReader(_ZstdStream(path), 1 << 18))
+    return path.open("rb")
+
+
+class _ZstdStream(io.RawIOBase):
+    """Unpacks zstd frames one after the other; notices a cut file, the library's reader does not."""
+
+    def __init__(self, path: Path) -> None:
+        self._raw = path.open("rb")
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Tell that this stream is for reading."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` as far as there is something; 0 at the end."""
+        while not self._ready:
+            packed = (self._frame.unused_data if self._frame.eof else b"") or self._raw.read(
+                1 << 17
+            )
+            if not packed:
+                if self._inside and not self._frame.eof:
+                    raise EOFError("it ends in the middle")
+                return 0
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._inside = True
+            self._ready = memoryview(self._frame.decompress(packed))
+        n = min(len(buffer), len(self._ready))
+        buffer[:n], self._ready = self._ready[:n], self._ready[n:]
+        return n
+
+    def close(self) -> None:
+        """Close the file underneath."""
+        self._raw.close()
+        super().close()
 
 
 def read_bytes(path: Path) -> bytes:

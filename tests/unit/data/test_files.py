@@ -1,0 +1,107 @@
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from searchmark.data.files import (
+    kind_of,
+    read_bytes,
+    sha256,
+    text_lines,
+    write_atomically,
+    write_text_atomically,
+)
+from searchmark.errors import InputError
+
+TEXT = "eins\nzwei äöü\n\ndrei\n"
+
+
+def packed(path: Path, data: bytes) -> Path:
+    if path.name.endswith(".gz"):
+        path.write_bytes(gzip.compress(data))
+    elif path.name.endswith(".zst"):
+        path.write_bytes(zstandard.ZstdCompressor().compress(data))
+    else:
+        path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.zst"])
+def test_text_is_read_the_same_plain_and_compressed(tmp_path: Path, name: str) -> None:
+    path = packed(tmp_path / name, TEXT.encode())
+    assert list(text_lines(path)) == [(1, "eins"), (2, "zwei äöü"), (4, "drei")]
+    assert read_bytes(path) == TEXT.encode()
+
+
+def test_compression_is_told_by_the_first_bytes_not_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_bytes(gzip.compress(b"a\n"))
+    assert list(text_lines(path)) == [(1, "a")]
+
+
+def test_two_zstd_frames_in_one_file_are_both_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.zst"
+    compressor = zstandard.ZstdCompressor()
+    path.write_bytes(compressor.compress(b"a\n") + compressor.compress(b"b\n"))
+    assert [text for _, text in text_lines(path)] == ["a", "b"]
+
+
+def test_byte_order_mark_and_crlf_are_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfeins\r\nzwei\r\n")
+    assert list(text_lines(path)) == [(1, "eins"), (2, "zwei")]
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.zst"])
+def test_a_cut_off_archive_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    import random
+
+    noise = random.Random(1).randbytes(200_000)
+    path = packed(tmp_path / name, noise.hex().encode())
+    path.write_bytes(path.read_bytes()[:-5000])
+    with pytest.raises(InputError, match="the compressed file is damaged"):
+        list(text_lines(path))
+    with pytest.raises(InputError, match="the compressed file is damaged"):
+        read_bytes(path)
+
+
+def test_bytes_that_are_not_utf8_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"eins\nzw\xff\n")
+    with pytest.raises(InputError, match=r"a\.txt:2: byte 0xff is not UTF-8"):
+        list(text_lines(path))
+
+
+@pytest.mark.parametrize("name", ["no-such-file", "."])
+def test_what_is_no_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"no such file|is a folder"):
+        read_bytes(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.jsonl", "jsonl"), ("a.b.TSV.gz", "tsv"), ("a.run.zst", "run"), ("a", ""), ("a.gz", "")],
+)
+def test_the_kind_is_the_ending_before_the_compression(name: str, kind: str) -> None:
+    assert kind_of(Path(name)) == kind
+
+
+def test_sha256_is_that_of_the_bytes_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    # the first test vector of FIPS 180
+    assert sha256(path).startswith("ba7816bf8f01cfea414140de5dae2223")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text_atomically(path, "old")
+
+    def fail(stream: object) -> None:
+        raise RuntimeError("disk on fire")
+
+    with pytest.raises(RuntimeError, match="disk on fire"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
