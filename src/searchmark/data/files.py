@@ -43,7 +43,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 class _ZstdStream(io.RawIOBase):
-    """Unpacks zstd frames one after the other; notices a cut file, the library's reader does not."""
+    """Unpacks zstd frames one after the other and notices a cut file (zstandard does not)."""
 
     def __init__(self, path: Path) -> None:
         self._raw = path.open("rb")
