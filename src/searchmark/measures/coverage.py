@@ -113,7 +113,7 @@ JUDGED = Spec(
     compute=judged,
     has_ceiling=False,
     empty=None,
-    has_missing=False,
+    missing=None,
 )
 
 NUM_RET = Spec(
@@ -133,7 +133,7 @@ NO_ANSWER = Spec(
     cutoff="none",
     params={"rel": REL},
     empty=None,
-    has_missing=False,
+    missing=None,
 )
 
 FILTER_OK = Spec(
@@ -142,5 +142,5 @@ FILTER_OK = Spec(
     compute=filter_ok,
     has_ceiling=False,
     empty=None,
-    has_missing=False,
+    missing=None,
 )

@@ -83,6 +83,7 @@ NDCG = Spec(
     },
     aliases=("NDCG",),
     trec="ndcg",
+    trec_cut="ndcg_cut",
     empty="one",
     profiles={"trec": {"dcg": "log2"}},
     reference="Järvelin and Kekäläinen 2002; Burges et al. 2005",

@@ -1,15 +1,26 @@
 """The notation of measures: ``nDCG@10``, ``P(rel=2)@5``, and trec_eval's names for the same."""
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 from searchmark.errors import InputError, nearest
 from searchmark.measures.spec import Measure, Param, Spec, Value
-from searchmark.measures.table import MEASURES, PROFILE_DEFAULTS, spellings
+from searchmark.measures.table import PROFILE_DEFAULTS, names_with_cutoff, spellings
 
-_FORM = re.compile(r"\s*([A-Za-z][A-Za-z_]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9.]+))?\s*")
-_TREC_CUT = re.compile(r"\s*(ndcg_cut|map_cut|recall|success|p)_([0-9]+)\s*", re.IGNORECASE)
-_TREC_NAMES = {"ndcg_cut": "nDCG", "map_cut": "AP", "recall": "R", "success": "Success", "p": "P"}
+MAX_CUTOFF = 1_000_000
+
+_FORM = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+class _Parts(NamedTuple):
+    spec: Spec
+    inside: str
+    at: str | None
 
 
 def parse_measure(text: str, profile: str = "graded") -> Measure:
@@ -22,33 +33,66 @@ def parse_measure(text: str, profile: str = "graded") -> Measure:
     """
     if profile not in PROFILE_DEFAULTS:
         raise InputError(f"unknown profile '{profile}'", fix=nearest(profile, PROFILE_DEFAULTS))
-    name, inside, cutoff = _split(text)
-    spec = spellings().get(name.lower())
-    if spec is None:
-        raise InputError(f"unknown measure '{text}'", fix=nearest(name, MEASURES.names()))
-    given = _params(inside, spec, text)
+    parts = _split(text)
+    given = _params(parts.inside, parts.spec, text)
+    if parts.spec.at is not None:
+        return _with_point(parts, given, profile, text)
+    return make_measure(parts.spec, _cutoff(parts.at, parts.spec, text), given, profile)
+
+
+def make_measure(
+    spec: Spec, cutoff: int | None, given: Mapping[str, Value], profile: str
+) -> Measure:
+    """Return the measure of `spec` with the `given` parameters, the rest as the profile says."""
     in_force: dict[str, Value | None] = {n: p.default for n, p in spec.all_params().items()}
     for defaults in (PROFILE_DEFAULTS[profile], spec.profiles.get(profile, {})):
-        in_force.update({n: v for n, v in defaults.items() if n in in_force})
+        in_force.update({n: v for n, v in defaults.items() if _allows(spec, n, v)})
     in_force.update(given)
-    at = _cutoff(cutoff, spec, text)
-    return Measure(spec, at, tuple(in_force.items()), _written(spec, given, at))
+    return Measure(spec, cutoff, tuple(in_force.items()), _written(spec, given, cutoff))
 
 
-def _split(text: str) -> tuple[str, str, str | None]:
-    trec = _TREC_CUT.fullmatch(text)
-    if trec:
-        return _TREC_NAMES[trec[1].lower()], "", trec[2]
+def _with_point(parts: _Parts, given: dict[str, Value], profile: str, text: str) -> Measure:
+    """Return a measure whose ``@`` sets a parameter, such as the recall of ``IPrec@0.1``."""
+    name = str(parts.spec.at)
+    if parts.at is not None and name in given:
+        raise InputError(f"'{text}' gives '{name}' twice")
+    if parts.at is not None:
+        given[name] = _value(parts.at, name, parts.spec.params[name], text)
+    elif name not in given and parts.spec.cutoff == "required":
+        raise InputError(f"'{text}' needs a {name}", fix=f"write {parts.spec.name}@0.1")
+    measure = make_measure(parts.spec, None, given, profile)
+    if name not in given:
+        return measure
+    others = {n: v for n, v in given.items() if n != name}
+    short = _written(parts.spec, others, None) + f"@{given[name]}"
+    return replace(measure, written=short)
+
+
+def _allows(spec: Spec, name: str, value: Value) -> bool:
+    param = spec.all_params().get(name)
+    return param is not None and (not param.choices or value in param.choices)
+
+
+def _split(text: str) -> _Parts:
     form = _FORM.fullmatch(text)
     if not form:
         raise InputError(
             f"'{text}' is not the notation of a measure",
             fix="write NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, such as P(rel=2)@5",
         )
-    return form[1], form[2] or "", form[3]
+    name, inside, at = form[1], form[2] or "", form[3]
+    if name.lower() in spellings():
+        return _Parts(spellings()[name.lower()], inside, at)
+    stem, _, number = text.strip().rpartition("_")
+    if stem.lower() in names_with_cutoff() and _NUMBER.fullmatch(number):
+        return _Parts(names_with_cutoff()[stem.lower()], "", number)
+    # one spelling of each, the proper one: nDCG, not ndcg
+    known = {n.lower(): n for spec in spellings().values() for n in reversed(spec.names())}
+    raise InputError(f"unknown measure '{text}'", fix=nearest(name, known.values()))
 
 
 def _params(inside: str, spec: Spec, text: str) -> dict[str, Value]:
+    """Return the parameters given, in the order of the spec, so that one measure reads one way."""
     known = spec.all_params()
     given: dict[str, Value] = {}
     for part in filter(None, (p.strip() for p in inside.split(","))):
@@ -60,7 +104,7 @@ def _params(inside: str, spec: Spec, text: str) -> dict[str, Value]:
         if name in given:
             raise InputError(f"'{text}' gives '{name}' twice")
         given[name] = _value(value, name, known[name], text)
-    return given
+    return {name: given[name] for name in known if name in given}
 
 
 def _value(value: str, name: str, param: Param, text: str) -> Value:
@@ -70,16 +114,16 @@ def _value(value: str, name: str, param: Param, text: str) -> Value:
                 f"'{text}': {name} cannot be '{value}'", fix=nearest(value, param.choices)
             )
         return value
-    if param.default is None:
+    if param.kind == "word":
         return value
-    kind = type(param.default)
-    try:
-        number = kind(value)
-    except ValueError:
-        word = "a whole number" if kind is int else "a number"
-        raise InputError(f"'{text}': {name} must be {word}, not '{value}'") from None
-    if param.low is not None and not float(number) >= param.low:
+    form = _WHOLE if param.kind == "whole number" else _NUMBER
+    if not form.fullmatch(value) or not math.isfinite(float(value)):
+        raise InputError(f"'{text}': {name} must be a {param.kind}, not '{value}'")
+    number: int | float = int(value) if param.kind == "whole number" else float(value)
+    if param.low is not None and number < param.low:
         raise InputError(f"'{text}': {name} must be at least {param.low:g}")
+    if param.high is not None and number > param.high:
+        raise InputError(f"'{text}': {name} must be at most {param.high:g}")
     return number
 
 
@@ -90,8 +134,9 @@ def _cutoff(cutoff: str | None, spec: Spec, text: str) -> int | None:
         return None
     if spec.cutoff == "none":
         raise InputError(f"'{text}': {spec.name} takes no cutoff", fix=f"write {spec.name}")
-    if not cutoff.isdigit() or not 1 <= int(cutoff) <= 1_000_000:
-        raise InputError(f"'{text}': the cutoff must be a whole number from 1 to 1,000,000")
+    is_whole = re.fullmatch(r"0*[0-9]{1,7}", cutoff) is not None
+    if not is_whole or not 1 <= int(cutoff) <= MAX_CUTOFF:
+        raise InputError(f"'{text}': the cutoff must be a whole number from 1 to {MAX_CUTOFF:,}")
     return int(cutoff)
 
 

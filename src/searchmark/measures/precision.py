@@ -109,7 +109,7 @@ P = Spec(
     cutoff="required",
     params={"rel": REL, "docs": DOCS},
     aliases=("Precision",),
-    trec="P",
+    trec_cut="P",
 )
 
 R = Spec(
@@ -118,7 +118,7 @@ R = Spec(
     compute=recall,
     params={"rel": REL, "docs": DOCS},
     aliases=("Recall",),
-    trec="recall",
+    trec_cut="recall",
     empty="one",
 )
 
@@ -129,5 +129,6 @@ AP = Spec(
     params={"rel": REL, "docs": DOCS},
     aliases=("MAP",),
     trec="map",
+    trec_cut="map_cut",
     reference="Buckley and Voorhees 2000",
 )

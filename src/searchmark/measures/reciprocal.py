@@ -75,5 +75,5 @@ SUCCESS = Spec(
     cutoff="required",
     params={"rel": REL, "docs": DOCS},
     aliases=("Hit",),
-    trec="success",
+    trec_cut="success",
 )

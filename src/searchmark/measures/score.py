@@ -1,27 +1,30 @@
 """Hits to numbers: values a query, means over them, ceilings, and what each number rests on."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from searchmark.data.hits import Hits, find_hits
-from searchmark.data.judged import prepare
-from searchmark.data.qrels import Qrels
-from searchmark.data.run import Run
 from searchmark.measures.coverage import results_within
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.spec import Measure, Values
 from searchmark.measures.summary import Mean, SystemScores
 from searchmark.measures.view import View, ideal, view
 
+if TYPE_CHECKING:
+    from searchmark.data.hits import Hits
 
-def values(hits: Hits, measure: Measure) -> Values:
+GEOMETRIC_FLOOR = 1e-5
+"""What a value counts as at least in a geometric mean, as in trec_eval; a 0 would end all."""
+
+
+def values(hits: "Hits", measure: Measure) -> Values:
     """Return one value a query, in the order of the judged queries; NaN where it is left out."""
     shown = view(hits, _docs(measure))
     return _conventions(measure.spec.compute(shown, measure), hits, measure)
 
 
-def ceiling(hits: Hits, measure: Measure) -> Values | None:
+def ceiling(hits: "Hits", measure: Measure) -> Values | None:
     """Return the best value any ranking could reach for each query, or None where there is none."""
     if not measure.spec.has_ceiling:
         return None
@@ -32,7 +35,7 @@ def ceiling(hits: Hits, measure: Measure) -> Values | None:
 
 def summarize(
     system: str,
-    hits: Hits,
+    hits: "Hits",
     measures: Sequence[Measure],
     categories: Sequence[str | None] = (),
 ) -> SystemScores:
@@ -56,7 +59,7 @@ def summarize(
 class _Column:
     """One measure of one system: its values, its ceiling and the results it rests on."""
 
-    def __init__(self, hits: Hits, measure: Measure) -> None:
+    def __init__(self, hits: "Hits", measure: Measure) -> None:
         self.hits, self.measure = hits, measure
         self.values = values(hits, measure)
         self.best = ceiling(hits, measure)
@@ -76,8 +79,8 @@ class _Column:
         n_results = float(self.n_results[chosen].sum())
         return Mean(
             measure=self.measure.written,
-            value=float(self.values[kept].mean()) if kept.any() else None,
-            ceiling=_mean(self.best, chosen),
+            value=aggregate(self.values[chosen], self.measure),
+            ceiling=None if self.best is None else aggregate(self.best[chosen], self.measure),
             n_queries=int(kept.sum()),
             n_missing=int(missing.sum()),
             n_skipped=int((chosen & np.isnan(self.values)).sum()),
@@ -87,12 +90,19 @@ class _Column:
         )
 
 
-def _mean(
-    best: Values | None, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> float | None:
-    if best is None or not (chosen & ~np.isnan(best)).any():
+def aggregate(per_query: Values, measure: Measure) -> float | None:
+    """Return one number for many queries: the mean of those that have a value; None without any.
+
+    Counts are summed instead, and GMAP and its like take the geometric mean.
+    """
+    kept = per_query[~np.isnan(per_query)]
+    if not len(kept):
         return None
-    return float(np.nanmean(best[chosen]))
+    if measure.spec.aggregate == "sum":
+        return float(kept.sum())
+    if measure.spec.aggregate == "geometric":
+        return float(np.exp(np.log(np.maximum(kept, GEOMETRIC_FLOOR)).mean()))
+    return float(kept.mean())
 
 
 def _n_judged(shown: View, cutoff: int | None) -> Values:
@@ -106,7 +116,7 @@ def _docs(measure: Measure) -> str | None:
     return None if docs is None else str(docs)
 
 
-def _conventions(raw: Values, hits: Hits, measure: Measure) -> Values:
+def _conventions(raw: Values, hits: "Hits", measure: Measure) -> Values:
     """Apply `empty` and `missing`. NaN goes in for undefined and comes out for left out."""
     params = dict(measure.params)
     undefined = np.isnan(raw)
@@ -115,8 +125,10 @@ def _conventions(raw: Values, hits: Hits, measure: Measure) -> Values:
         fill = {"one": 1.0, "zero": 0.0, "skip": np.nan}[str(params["empty"])]
         settled = np.where(undefined, fill, raw)
     if "missing" in params:
-        fill = {"zero": 0.0, "skip": np.nan}[str(params["missing"])]
-        settled = np.where(~hits.answered & ~np.isnan(settled), fill, settled)
+        missing = ~hits.answered & ~np.isnan(settled)
+        if params["missing"] != "keep":
+            fill = {"zero": 0.0, "skip": np.nan}[str(params["missing"])]
+            settled = np.where(missing, fill, settled)
     return settled
 
 
@@ -127,6 +139,12 @@ def score_dicts(
     profile: str = "graded",
 ) -> dict[str, float]:
     """Score one run given as dicts by one measure: query id -> value."""
+    # here, because they bring Polars, which numbers alone do not need
+    from searchmark.data.hits import find_hits
+    from searchmark.data.judged import prepare
+    from searchmark.data.qrels import Qrels
+    from searchmark.data.run import Run
+
     hits = find_hits(Run.from_dict(run), prepare(Qrels.from_dict(qrels)))
     parsed = parse_measure(measure, profile)
     return dict(summarize("run", hits, [parsed]).per_query[parsed.written])

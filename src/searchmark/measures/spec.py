@@ -13,28 +13,37 @@ Value = str | int | float
 Values = NDArray[np.float64]
 Compute = Callable[[View, "Measure"], Values]
 Cutoff = Literal["required", "optional", "none"]
+Aggregate = Literal["mean", "sum", "geometric"]
+Kind = Literal["word", "whole number", "number"]
+Ties = Literal["better-first", "unaffected", "unknown"]
 
 EMPTY = ("one", "zero", "skip")
-MISSING = ("zero", "skip")
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter: what it sets, its default, and the values it may take.
 
-    `choices` list the allowed words; without them a value of the default's type is taken, at least
-    `low` where that is given. A default of None means text that may be left out.
+    `choices` list the allowed words; without them a value of `kind` is taken, from `low` to `high`
+    where those are given. A default of None means that it may be left out.
     """
 
     doc: str
     default: Value | None
     choices: tuple[str, ...] = ()
     low: float | None = None
+    high: float | None = None
+    kind: Kind = "word"
 
 
-REL = Param("the least grade that counts as relevant", 1, low=1)
+REL = Param("the least grade that counts as relevant", 1, low=1, kind="whole number")
 DOCS = Param(
     "a true-or-false field of the corpus; only documents where it is true can be right", None
+)
+NEGATIVE = Param(
+    "what a negative grade says: judged and not relevant, or, as in trec_eval, not judged at all",
+    "judged",
+    choices=("judged", "unjudged"),
 )
 
 
@@ -57,6 +66,10 @@ class Measure:
         """Return a parameter known to be a whole number."""
         return int(str(self[name]))
 
+    def number(self, name: str) -> float:
+        """Return a parameter known to be a number."""
+        return float(str(self[name]))
+
     def text(self, name: str) -> str | None:
         """Return a parameter known to be text, or None."""
         value = self[name]
@@ -74,29 +87,47 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Edges:
+    """What a measure does where data run out, a phrase each; made into the reference."""
+
+    nothing_relevant: str = "undefined; `empty` decides"
+    nothing_retrieved: str = "0; `missing` decides for a query without an answer"
+    nothing_judged: str = "as nothing relevant"
+    fewer_results: str = "the missing ranks count as not relevant"
+    negative_grades: str = "judged, not relevant"
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A family member that can be asked for by name.
 
     `compute` gives one value a query, NaN where the measure is undefined because nothing is
-    relevant; `empty` and `missing` are applied afterwards, the same way for all. `profiles` maps a
-    profile to the defaults it changes.
+    relevant; `empty` and `missing` are applied afterwards, the same way for all (None: the measure
+    has no such parameter). `at` names the parameter that ``@`` sets where it is no cutoff.
+    `profiles` maps a profile to the defaults it changes. `trec` is trec_eval's name, `trec_cut`
+    its name for the same with a cutoff. `ties` says how the order inside ties moves the value.
     """
 
     name: str
     summary: str
     compute: Compute = field(repr=False)
     cutoff: Cutoff = "optional"
-    params: Mapping[str, Param] = field(default_factory=dict)
+    params: Mapping[str, Param] = field(default_factory=dict, hash=False)
     aliases: tuple[str, ...] = ()
     trec: str | None = None
-    low: float = 0.0
+    trec_cut: str | None = None
+    at: str | None = None
+    low: float | None = 0.0
     high: float | None = 1.0
     higher_is_better: bool = True
     has_ceiling: bool = True
     empty: Literal["one", "zero", "skip"] | None = "zero"
-    has_missing: bool = True
-    profiles: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    missing: Literal["zero", "skip", "keep"] | None = "zero"
+    aggregate: Aggregate = "mean"
+    profiles: Mapping[str, Mapping[str, Value]] = field(default_factory=dict, hash=False)
     reference: str = ""
+    ties: Ties = "better-first"
+    edges: Edges = Edges()
 
     def all_params(self) -> dict[str, Param]:
         """Return the measure's own parameters and the conventions that all measures share."""
@@ -105,8 +136,14 @@ class Spec:
             shared["empty"] = Param(
                 "the value of a query with nothing relevant", self.empty, choices=EMPTY
             )
-        if self.has_missing:
+        if self.missing is not None:
             shared["missing"] = Param(
-                "the value of a judged query that was not answered", "zero", choices=MISSING
+                "what a judged query that was not answered counts as",
+                self.missing,
+                choices=("keep" if self.missing == "keep" else "zero", "skip"),
             )
         return {**self.params, **shared}
+
+    def names(self) -> tuple[str, ...]:
+        """Return every way to write the name without a cutoff, the proper one first."""
+        return (self.name, *self.aliases, *([self.trec] if self.trec else []))

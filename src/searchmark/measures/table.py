@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from searchmark.errors import InputError
 from searchmark.measures.spec import Spec
 from searchmark.registry import Registry
 
@@ -31,7 +32,7 @@ PROFILES = {
 
 PROFILE_DEFAULTS: dict[str, dict[str, str]] = {
     "graded": {},
-    "trec": {"empty": "zero", "missing": "skip"},
+    "trec": {"empty": "zero", "missing": "skip", "negative": "unjudged"},
     "answerable": {"empty": "skip"},
 }
 """Profile -> defaults it sets for every measure that has the parameter."""
@@ -43,6 +44,25 @@ def spellings() -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     for name in MEASURES.names():
         spec: Spec = MEASURES.load(name)
-        for spelling in (spec.name, *spec.aliases, *([spec.trec] if spec.trec else [])):
-            found.setdefault(spelling.lower(), spec)
+        for spelling in spec.names():
+            _claim(found, spelling, spec)
     return found
+
+
+@cache
+def names_with_cutoff() -> dict[str, Spec]:
+    """Return trec_eval's names that take a cutoff after an underscore, lower case."""
+    found: dict[str, Spec] = {}
+    for spec in spellings().values():
+        if spec.trec_cut:
+            _claim(found, spec.trec_cut, spec)
+    return found
+
+
+def _claim(found: dict[str, Spec], spelling: str, spec: Spec) -> None:
+    other = found.setdefault(spelling.lower(), spec)
+    if other is not spec:
+        raise InputError(
+            f"the name '{spelling}' is claimed by the measures {other.name} and {spec.name}",
+            fix="uninstall the package that adds one of them",
+        )

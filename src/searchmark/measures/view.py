@@ -1,12 +1,15 @@
 """Hits as one measure sees them: grades with `docs=` applied, relevant documents counted."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.data.hits import Hits
 from searchmark.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from searchmark.data.hits import Hits
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -20,7 +23,7 @@ class View:
     `judged_grade` one a judgment, by query.
     """
 
-    hits: Hits
+    hits: "Hits"
     query: Ints
     rank: Ints
     grade: Ints
@@ -56,7 +59,7 @@ class View:
         return self.rank <= cutoff
 
 
-def view(hits: Hits, docs: str | None = None) -> View:
+def view(hits: "Hits", docs: str | None = None) -> View:
     """Return the hits as a measure with ``docs=docs`` sees them."""
     judged = hits.judged
     grade = judged.grade
