@@ -1,15 +1,17 @@
 """What a system is: a named thing that answers queries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
+if TYPE_CHECKING:
+    import msgspec
 
-from searchmark.data.corpus import Corpus
-from searchmark.data.filters import Filter
+    from searchmark.data.corpus import Corpus
+    from searchmark.data.filters import Filter
+    from searchmark.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Query:
 
     query_id: str
     text: str
-    filters: tuple[Filter, ...] = ()
+    filters: "tuple[Filter, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +45,24 @@ class Answer:
 class System(Protocol):
     """Answers queries; anything it raises is recorded as an error, never as an empty answer."""
 
-    name: str
-    tags: frozenset[str]
+    @property
+    def name(self) -> str:
+        """The name tables and bundles show."""
+        ...
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """What it is: lexical, vector, hybrid."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What its rankings depend on beyond its configuration, such as a model's digest."""
+        ...
 
     def search(self, query: Query, k: int) -> Answer:
         """Return at most `k` documents, best first."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a system may need when it is opened: the corpus, folders, the other systems.
-
-    `folder` holds the project file, `cache` whatever can be made again. `progress` is called with
-    (what, done, total) during long work. `configs` are the project's systems by name.
-    """
-
-    corpus: Corpus
-    folder: Path
-    cache: Path
-    configs: Mapping[str, "msgspec.Struct"]
-    progress: "Progress | None" = None
-
-    def tell(self, what: str, done: int, total: int) -> None:
-        """Report progress where anybody listens."""
-        if self.progress is not None:
-            self.progress(what, done, total)
 
 
 class Progress(Protocol):
@@ -79,17 +73,68 @@ class Progress(Protocol):
         ...
 
 
-class Closing:
-    """A system that holds nothing open: entering and leaving do nothing."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One system of a project: its name, the kind it uses and that kind's configuration."""
 
-    def __enter__(self) -> Any:
-        """Return the system itself."""
-        return self
+    name: str
+    use: str
+    config: "msgspec.Struct"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Hold nothing, so let nothing go."""
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a system may need when it is opened.
+
+    `folder` holds the project file, `cache` whatever can be made again; `open` gives another system
+    of the project by name; `progress` is told about long work.
+    """
+
+    corpus: "Corpus"
+    folder: Path
+    cache: Path
+    open: "OpenByName"
+    progress: Progress | None = None
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Report progress where anybody listens."""
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+
+class OpenByName(Protocol):
+    """Opens a system of the project once, however often it is asked for."""
+
+    def __call__(self, name: str) -> System:
+        """Return the open system called `name`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of system: what its table in the project file holds and how one is opened.
+
+    `config` is a msgspec Struct type. `open` returns a context manager that gives the System.
+    `problems` reports what is wrong with a decoded configuration, given the other entries.
+    """
+
+    config: "type[msgspec.Struct]"
+    open: "OpenKind"
+    problems: "FindProblems | None" = None
+    tags: frozenset[str] = field(default_factory=frozenset)
+
+
+class OpenKind(Protocol):
+    """Opens one system of a kind."""
+
+    def __call__(self, name: str, config: Any, context: Context) -> AbstractContextManager[System]:
+        """Return a context manager that gives the open system."""
+        ...
+
+
+class FindProblems(Protocol):
+    """Reports what is wrong with a configuration."""
+
+    def __call__(self, config: Any, name: str, systems: Mapping[str, Entry]) -> "list[Problem]":
+        """Return the problems; keys are relative to the system's own table."""
+        ...

@@ -1,0 +1,119 @@
+"""The built-in fusion: several systems asked for one query, their rankings joined by rank alone."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.errors import Problem, SystemFailedError, nearest
+from searchmark.retrieval.fusion import reciprocal_rank_fusion
+from searchmark.systems.catalog import (
+    Catalog,
+    ConstraintConfig,
+    constraint_problems,
+    open_catalog,
+)
+from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
+
+_log = logging.getLogger(__name__)
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of a system with ``use = "hybrid"``.
+
+    `of` names the systems that are fused, `k` is the constant of reciprocal rank fusion, `depth`
+    how many results each is asked for. Hard filters found by `constraints` are cut from the text
+    before the systems see it and hold for all of them; `ties` order exact ties.
+    """
+
+    of: list[str]
+    k: float = 60
+    depth: int = 1000
+    constraints: list[ConstraintConfig] = []
+    ties: list[str] = []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridSystem:
+    """Reciprocal rank fusion; `partial` is set when an arm failed or answered partially."""
+
+    name: str
+    catalog: Catalog
+    arms: tuple[System, ...]
+    config: Config
+    row_of: Mapping[str, int]
+    tags: frozenset[str] = frozenset({"hybrid"})
+    identity: Mapping[str, str] = field(default_factory=dict)
+
+    def search(self, query: Query, k: int) -> Answer:
+        """Return the best `k` documents of the fused ranking."""
+        text, filters = self.catalog.understand(query)
+        inner = Query(query.query_id, text, filters)
+        mask = self.catalog.allowed(filters)
+        answers = [self._ask(arm, inner, max(k, self.config.depth)) for arm in self.arms]
+        given = [a for a in answers if isinstance(a, Answer)]
+        if not given:
+            raise SystemFailedError(f"every arm of '{self.name}' failed: {answers[0]}")
+        fused = reciprocal_rank_fusion([self._rows(a, mask) for a in given], k=self.config.k)
+        partial = len(given) < len(answers) or any(a.partial for a in given)
+        return self.catalog.answer(fused, k, partial=partial)
+
+    def _ask(self, arm: System, query: Query, depth: int) -> Answer | Exception:
+        """Ask one arm; what it raises is returned, so that the others still answer."""
+        try:
+            return arm.search(query, depth)
+        except Exception as error:
+            _log.warning("%s: arm %s failed on %s: %s", self.name, arm.name, query.query_id, error)
+            return error
+
+    def _rows(self, answer: Answer, mask: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return an arm's ranking as rows; arms that know no filters are filtered here."""
+        rows = dict.fromkeys(self.row_of[h.doc_id] for h in answer.hits if h.doc_id in self.row_of)
+        found = np.array(list(rows), np.int64)
+        return found if mask is None else found[mask[found]]
+
+
+@contextmanager
+def open_hybrid(name: str, config: Config, context: Context) -> Iterator[System]:
+    """Open the arms."""
+    catalog = open_catalog(context.corpus, ties=config.ties, constraints=config.constraints)
+    arms = tuple(context.open(arm) for arm in config.of)
+    identity = {f"{a.name}.{k}": v for a in arms for k, v in a.identity.items()}
+    row_of = {d: i for i, d in enumerate(catalog.doc_ids)}
+    yield HybridSystem(name, catalog, arms, config, row_of, identity=identity)
+
+
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report arms that do not exist or contain the system itself, and values that cannot be."""
+    found = constraint_problems(config.constraints)
+    if not config.of:
+        found.append(Problem("of", "names no system; give at least one"))
+    for i, arm in enumerate(config.of):
+        if arm not in systems:
+            found.append(Problem(f"of[{i}]", f"no system '{arm}'; {nearest(arm, systems)}"))
+        elif name in _parts(arm, systems, set()):
+            found.append(Problem(f"of[{i}]", f"'{arm}' is made of '{name}' again, a circle"))
+    if len(set(config.of)) < len(config.of):
+        found.append(Problem("of", "names a system twice"))
+    if not 0 <= config.k < float("inf"):
+        found.append(Problem("k", f"{config.k:g} is not 0 or more"))
+    if config.depth < 1:
+        found.append(Problem("depth", f"{config.depth} is not 1 or more"))
+    return found
+
+
+def _parts(name: str, systems: Mapping[str, Entry], seen: set[str]) -> set[str]:
+    """Return `name` and every system it is made of."""
+    if name in seen or name not in systems:
+        return seen
+    seen.add(name)
+    for arm in getattr(systems[name].config, "of", []):
+        _parts(arm, systems, seen)
+    return seen
+
+
+HYBRID = Kind(Config, open_hybrid, find_problems, frozenset({"hybrid"}))

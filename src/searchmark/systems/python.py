@@ -1,0 +1,75 @@
+"""A Python callable as a system: text and depth in, document ids (and scores) out."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from searchmark.errors import InputError, Problem, SystemFailedError
+from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of a system with ``use = "python"``.
+
+    `callable` is ``module:function``, looked up beside the project file first. It is called with
+    the query text and the depth, and returns document ids or (id, score) pairs, best first.
+    """
+
+    callable: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonSystem:
+    """Calls the function once a query."""
+
+    name: str
+    function: Callable[[str, int], Any]
+    tags: frozenset[str] = frozenset()
+    identity: Mapping[str, str] = field(default_factory=dict)
+
+    def search(self, query: Query, k: int) -> Answer:
+        """Return what the function returns, cut at `k`."""
+        return Answer(tuple(_hit(item) for item in self.function(query.text, k))[:k])
+
+
+def _hit(item: object) -> Hit:
+    if isinstance(item, str):
+        return Hit(item)
+    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
+        return Hit(item[0], None if item[1] is None else float(item[1]))
+    raise SystemFailedError(f"returned {item!r}, which is neither an id nor an (id, score) pair")
+
+
+@contextmanager
+def open_python(name: str, config: Config, context: Context) -> Iterator[System]:
+    """Import the function, with the project's folder on the path while it is imported."""
+    module, _, attribute = config.callable.partition(":")
+    sys.path.insert(0, str(context.folder))
+    try:
+        function = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"the callable '{config.callable}' of system '{name}' cannot be imported ({error})",
+            fix="write module:function; the module may lie beside the project file",
+        ) from error
+    finally:
+        sys.path.remove(str(context.folder))
+    if not callable(function):
+        raise InputError(f"'{config.callable}' of system '{name}' is not callable")
+    yield PythonSystem(name, function)
+
+
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report a callable that is not written as module:function."""
+    module, colon, attribute = config.callable.partition(":")
+    if module and colon and attribute.isidentifier():
+        return []
+    return [Problem("callable", f"'{config.callable}' is not written as module:function")]
+
+
+PYTHON = Kind(Config, open_python, find_problems)

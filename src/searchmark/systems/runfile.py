@@ -1,0 +1,60 @@
+"""A run file as a system: what was retrieved elsewhere, evaluated beside what is retrieved here."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from searchmark.data.files import sha256
+from searchmark.data.hits import put_in_order
+from searchmark.data.judged import prepare
+from searchmark.data.qrels import Qrels
+from searchmark.data.run import Run, read_run
+from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of a system with ``use = "run"``: the file, relative to the project file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunSystem:
+    """Answers each query with the ranking that the file holds for it."""
+
+    name: str
+    rankings: Mapping[str, tuple[Hit, ...]]
+    identity: Mapping[str, str]
+    tags: frozenset[str] = frozenset()
+
+    def search(self, query: Query, k: int) -> Answer:
+        """Return the first `k` documents of the stored ranking; a query not in it has none."""
+        return Answer(self.rankings.get(query.query_id, ())[:k])
+
+
+@contextmanager
+def open_run(name: str, config: Config, context: Context) -> Iterator[System]:
+    """Read the file and put it in the one order that counts."""
+    path = context.folder / config.path
+    yield RunSystem(name, rankings(read_run(path)), {"run": sha256(path)})
+
+
+def rankings(run: Run) -> dict[str, tuple[Hit, ...]]:
+    """Return each query's documents in the order that counts for a run file."""
+    query_ids = run.frame["query_id"].unique(maintain_order=True).to_list()
+    ordered = put_in_order(run, prepare(Qrels.from_dict({}), query_ids=query_ids, complete=True))
+    found: dict[str, list[Hit]] = {q: [] for q in query_ids}
+    scores = run.frame["score"].gather(ordered.frame["at"])
+    for code, doc_id, score in zip(
+        ordered.frame["code"].to_list(),
+        ordered.frame["doc_id"].to_list(),
+        scores.to_list(),
+        strict=True,
+    ):
+        found[query_ids[code]].append(Hit(doc_id, score))
+    return {q: tuple(hits) for q, hits in found.items()}
+
+
+RUN = Kind(Config, open_run)
