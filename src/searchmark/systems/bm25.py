@@ -27,7 +27,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     names fields in which the whole query text may stand inside the value.
     """
 
-    fields: dict[str, float] | list[str] = ["title", "text"]
+    fields: dict[str, float] | list[str] = msgspec.field(default_factory=lambda: ["title", "text"])
     k1: float = 1.2
     b: float = 0.75
     candidates: Literal["and", "or"] = "and"

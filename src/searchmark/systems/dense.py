@@ -39,7 +39,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     document counts. `synthetic` adds queries made from templates.
     """
 
-    fields: list[str] | list[list[str]] = ["title", "text"]
+    fields: list[str] | list[list[str]] = msgspec.field(default_factory=lambda: ["title", "text"])
     model: str = "all-MiniLM-L6-v2"
     precision: Literal["fp32", "int8"] = "fp32"
     chunk_words: int | None = None

@@ -1,0 +1,160 @@
+"""One experiment: the project's systems over its queries, run, scored, kept and summed up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from searchmark.data import Hits, Run, find_hits, mark_calls
+from searchmark.data.violations import with_violations
+from searchmark.experiments.inputs import Inputs, read_inputs
+from searchmark.experiments.journal import Call, open_journal
+from searchmark.experiments.notes import find_notes
+from searchmark.experiments.runner import ask_all
+from searchmark.experiments.store import (
+    FORMAT,
+    Store,
+    circumstances,
+    digest_of,
+    run_table,
+    write_bundle,
+)
+from searchmark.measures.score import summarize
+from searchmark.measures.summary import Evaluation, SystemScores
+from searchmark.project import Project
+from searchmark.systems.pool import Pool
+from searchmark.systems.protocol import Entry, Progress, System
+from searchmark.version import __version__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One system's part of an experiment: what it answered and what that is worth."""
+
+    system: str
+    calls: tuple[Call, ...]
+    hits: Hits
+    scores: SystemScores
+    digest: str
+
+    @property
+    def failures(self) -> list[Call]:
+        """Calls that ended in an error or a time-out."""
+        return [c for c in self.calls if not c.is_answer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Experiment:
+    """All outcomes, and the evaluation that reports show."""
+
+    inputs: Inputs
+    outcomes: tuple[Outcome, ...]
+    evaluation: Evaluation
+
+    @property
+    def failures(self) -> list[tuple[str, Call]]:
+        """System and call of every query that failed."""
+        return [(o.system, c) for o in self.outcomes for c in o.failures]
+
+
+def run_experiment(
+    project: Project, systems: Sequence[str] | None = None, *, progress: Progress | None = None
+) -> Experiment:
+    """Run the named systems (all by default), one after the other, and score them.
+
+    Each finished system is kept before the next one starts; an interrupted one resumes where it
+    stopped when it is run again.
+    """
+    inputs = read_inputs(project)
+    store = Store(project.folder / ".searchmark")
+    outcomes = []
+    with Pool(
+        project.systems,
+        inputs.corpus,
+        folder=project.folder,
+        cache=store.folder,
+        progress=progress,
+    ) as pool:
+        for name in systems or list(project.systems):
+            outcomes.append(_run_system(pool.open(name), project, inputs, store, progress))
+    return Experiment(inputs, tuple(outcomes), _evaluation(inputs, outcomes))
+
+
+def _run_system(
+    system: System, project: Project, inputs: Inputs, store: Store, progress: Progress | None
+) -> Outcome:
+    facts = _facts(system, project, inputs)
+    digest = digest_of(facts)
+
+    def told(done: int, total: int) -> None:
+        if progress is not None:
+            progress(f"asking {system.name}", done, total)
+
+    with open_journal(store.journal(digest)) as journal:
+        calls = ask_all(system, inputs.queries, project.depth, journal, progress=told)
+        hits = hits_of(calls, inputs)
+        scores = summarize(system.name, hits, inputs.measures, _categories(inputs))
+        manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
+        write_bundle(store.bundle(digest), manifest, calls, scores)
+        if all(c.is_answer for c in calls):
+            journal.remove()  # with failures it stays, so that only those are asked again
+    return Outcome(system.name, tuple(calls), hits, scores, digest)
+
+
+def _facts(system: System, project: Project, inputs: Inputs) -> dict[str, Any]:
+    """Return everything that a system's run and scores depend on."""
+    return {
+        "system": system.name,
+        "configuration": _configuration(system.name, project.systems),
+        "identity": dict(system.identity),
+        "depth": project.depth,
+        "inputs": dict(inputs.digests),
+        "complete": project.complete,
+        "conventions": dict(inputs.conventions),
+        "version": __version__,
+    }
+
+
+def _configuration(name: str, entries: Mapping[str, Entry]) -> dict[str, Any]:
+    """Return a system's table, with the tables of the systems it is made of."""
+    entry = entries[name]
+    table = {"use": entry.use, **msgspec.to_builtins(entry.config)}
+    parts = {arm: _configuration(arm, entries) for arm in table.get("of", [])}
+    return {**table, "parts": parts} if parts else table
+
+
+def hits_of(calls: Sequence[Call], inputs: Inputs) -> Hits:
+    """Reduce a system's answers to hits; its own order counts, and of a repeated id the first."""
+    table = run_table(calls)
+    hits = find_hits(Run(table), inputs.judged, order="rank", keep_first=True)
+    hits = mark_calls(
+        hits,
+        answered={c.query_id for c in calls if c.is_answer},
+        failed={c.query_id for c in calls if not c.is_answer},
+    )
+    once = table.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    ranked = once.with_columns(pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"))
+    return with_violations(hits, ranked, inputs.queries, inputs.corpus)
+
+
+def _categories(inputs: Inputs) -> list[str | None]:
+    category = dict(zip(inputs.queries.query_ids, inputs.queries.categories, strict=True))
+    return [category.get(q) for q in inputs.judged.query_ids]
+
+
+def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
+    categories: dict[str, int] = {}
+    for category in _categories(inputs):
+        if category:
+            categories[category] = categories.get(category, 0) + 1
+    return Evaluation(
+        systems=tuple(o.scores for o in outcomes),
+        conventions=inputs.conventions,
+        profile=inputs.profile,
+        n_queries=inputs.judged.n_queries,
+        categories=dict(sorted(categories.items())),
+        digests=inputs.digests,
+        notes=tuple(find_notes(inputs, {o.system: o.hits for o in outcomes})),
+    )

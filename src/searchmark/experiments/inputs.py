@@ -1,0 +1,63 @@
+"""What an experiment reads: corpus, queries, judgments, measures, checked together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from searchmark.data import (
+    Corpus,
+    Judged,
+    Qrels,
+    Queries,
+    prepare,
+    read_corpus,
+    read_qrels,
+    read_queries,
+)
+from searchmark.errors import InputError
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.spec import Measure
+from searchmark.project import Project
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """Everything that the rankings are judged by; `digests` are the SHA-256 of the files."""
+
+    corpus: Corpus
+    queries: Queries
+    qrels: Qrels
+    judged: Judged
+    measures: tuple[Measure, ...]
+    profile: str
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of the files as they lie on disk."""
+        return {
+            "corpus": self.corpus.digest,
+            "queries": self.queries.digest,
+            "qrels": self.qrels.digest,
+        }
+
+    @property
+    def conventions(self) -> Mapping[str, str]:
+        """Each measure as written -> with every parameter in force."""
+        return {m.written: m.full for m in self.measures}
+
+
+def read_inputs(project: Project) -> Inputs:
+    """Read and check a project's files."""
+    corpus = read_corpus(project.folder / project.corpus)
+    queries = read_queries(project.folder / project.queries)
+    qrels = read_qrels(project.folder / project.qrels)
+    if not project.ignore_missing_documents:
+        qrels.check_documents(corpus.doc_ids, corpus=corpus.path)
+    judged = prepare(qrels, query_ids=queries.query_ids, complete=project.complete, corpus=corpus)
+    if not judged.n_queries:
+        raise InputError(
+            "no query of the query set is judged",
+            path=qrels.path,
+            fix=f"check that its query ids are those of {queries.path}",
+        )
+    measures = tuple(parse_measure(m, project.profile) for m in project.measures)
+    return Inputs(corpus, queries, qrels, judged, measures, project.profile)

@@ -1,0 +1,64 @@
+"""Asks a system every query, keeps each answer at once, and goes on after a failure or a kill."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+from searchmark.data import Queries
+from searchmark.errors import InputError
+from searchmark.experiments.journal import Call, Journal
+from searchmark.systems.protocol import Answer, Query, System
+
+Told = Callable[[int, int], object]
+
+
+def ask_all(
+    system: System, queries: Queries, depth: int, journal: Journal, *, progress: Told | None = None
+) -> list[Call]:
+    """Ask every query that the journal has no answer to; return all calls in the queries' order.
+
+    A query on which the system raises is recorded with what it raised, and the next one is asked.
+    """
+    total = len(queries)
+    for done, (query_id, text) in enumerate(zip(queries.query_ids, queries.texts, strict=True), 1):
+        if query_id not in journal.calls:
+            journal.append(ask(system, Query(query_id, text), depth))
+        if progress is not None:
+            progress(done, total)
+    return [journal.calls[query_id] for query_id in queries.query_ids]
+
+
+def ask(system: System, query: Query, depth: int) -> Call:
+    """Ask one query and measure how long it takes."""
+    start = perf_counter()
+    try:
+        answer = system.search(query, depth)
+        _check(answer)
+    except InputError:
+        raise  # the configuration is wrong, not this query
+    except Exception as error:
+        return Call(
+            query_id=query.query_id,
+            status="timeout" if isinstance(error, TimeoutError) else "error",
+            latency_ms=_since(start),
+            error=f"{type(error).__name__}: {error}",
+        )
+    return Call(
+        query_id=query.query_id,
+        status="ok" if answer.hits else "empty",
+        latency_ms=_since(start),
+        doc_ids=[h.doc_id for h in answer.hits[:depth]],
+        scores=[h.score for h in answer.hits[:depth]],
+        partial=answer.partial,
+    )
+
+
+def _check(answer: Answer) -> None:
+    for hit in answer.hits:
+        if not isinstance(hit.doc_id, str) or not hit.doc_id:
+            raise TypeError(f"a document id is {hit.doc_id!r}, not a text")
+        if hit.score is not None and hit.score != hit.score:
+            raise ValueError(f"the score of document '{hit.doc_id}' is NaN")
+
+
+def _since(start: float) -> float:
+    return (perf_counter() - start) * 1000.0
