@@ -35,7 +35,7 @@ class Filter:
                 f"the filter on '{self.field}' has the unknown operator '{self.op}'",
                 fix=f"known: {', '.join(OPERATORS)}",
             )
-        if self.op != "=" and _number(self.value) is None:
+        if self.op != "=" and as_number(self.value) is None:
             raise InputError(
                 f"the filter '{self.field} {self.op}' compares with {self.value!r}, no number",
                 fix="give a number",
@@ -79,48 +79,59 @@ def allowed(frame: pl.DataFrame, filters: Sequence[Filter]) -> NDArray[np.bool_]
     return passed
 
 
+def as_number(value: Scalar) -> float | None:
+    """Return a finite number, also from a text that is one; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
+
+
 def _holds(column: pl.Series, wanted: Filter) -> NDArray[np.bool_]:
+    if isinstance(column.dtype, pl.Array):
+        column = column.arr.to_list()
     if isinstance(column.dtype, pl.List):
-        elements = column.explode(empty_as_null=True)
-        rows = np.repeat(np.arange(len(column)), _exploded_lengths(column))
+        lengths = column.list.len().fill_null(0).to_numpy()
+        rows = np.repeat(np.arange(len(column)), lengths)
         passed = np.zeros(len(column), np.bool_)
-        passed[rows[_holds(elements, wanted)]] = True
+        passed[rows[_holds(column.filter(pl.Series(lengths > 0)).explode(), wanted)]] = True
         return passed
+    if column.dtype.is_nested() or (wanted.op != "=" and column.dtype.is_temporal()):
+        raise InputError(
+            f"the filter '{wanted}' cannot be applied to a field of type {column.dtype}",
+            fix="keep what is filtered on in a field of texts or numbers",
+        )
     found = _compared(column, wanted) if wanted.op != "=" else _equal(column, wanted.value)
     return found.fill_null(value=False).to_numpy()
 
 
-def _exploded_lengths(column: pl.Series) -> NDArray[np.int64]:
-    """Return how many rows each list becomes: an empty or missing one still becomes one."""
-    lengths = column.list.len().fill_null(1).cast(pl.Int64).to_numpy()
-    return np.maximum(lengths, np.int64(1))
-
-
 def _compared(column: pl.Series, wanted: Filter) -> pl.Series:
-    numbers = column.cast(pl.Float64, strict=False)
-    number = _number(wanted.value)
-    return _COMPARE[wanted.op](numbers, 0.0 if number is None else number)
+    number = as_number(wanted.value)
+    return _COMPARE[wanted.op](_numbers(column), 0.0 if number is None else number)
 
 
 def _equal(column: pl.Series, value: Scalar) -> pl.Series:
-    if column.dtype == pl.Boolean or isinstance(value, bool):
-        return column.cast(pl.String).str.to_lowercase() == str(value).lower()
-    number = _number(value)
-    if column.dtype.is_numeric():
+    number = as_number(value)
+    if column.dtype.is_numeric() and not isinstance(value, bool):
         if number is None:
             return pl.Series([False] * len(column), dtype=pl.Boolean)
         return column.cast(pl.Float64) == number
     same = column.cast(pl.String).str.to_lowercase() == str(value).lower()
     if number is None or isinstance(value, str):
         return same
-    return same | (column.cast(pl.Float64, strict=False) == number)
+    return same | (_numbers(column) == number)
 
 
-def _number(value: Scalar) -> float | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
+def _numbers(column: pl.Series) -> pl.Series:
+    """Read a column as finite numbers; what is none becomes missing.
+
+    A NaN, or a text that says so, would pass as greater than any number.
+    """
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    numbers = column.cast(pl.Float64, strict=False)
+    finite = numbers.is_finite().fill_null(value=False)
+    return pl.select(pl.when(finite).then(numbers)).to_series()

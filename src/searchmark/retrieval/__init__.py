@@ -1,0 +1,1 @@
+"""The built-in search: analysis, BM25F, dense, fusion, constraints; it knows no evaluation."""
