@@ -1,0 +1,114 @@
+"""The accepted numbers: a JSON file in version control that changes only when a person accepts."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from searchmark.data.files import read_bytes, write_text_atomically
+from searchmark.errors import InputError
+from searchmark.gate.policy import GatePolicy
+from searchmark.measures.summary import Evaluation, SystemScores
+from searchmark.version import __version__
+
+FORMAT = "searchmark/baseline/1"
+
+
+class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was accepted: where it comes from, means, means by category, every query's value."""
+
+    format: str
+    searchmark: str
+    system: str
+    inputs: dict[str, str]
+    conventions: dict[str, str]
+    means: dict[str, float | None]
+    by_category: dict[str, dict[str, float | None]]
+    per_query: dict[str, dict[str, float]]
+
+
+def baseline_of(scores: SystemScores, evaluation: Evaluation) -> Baseline:
+    """Return the baseline that accepting these scores makes."""
+    return Baseline(
+        format=FORMAT,
+        searchmark=__version__,
+        system=scores.system,
+        inputs=dict(sorted(evaluation.digests.items())),
+        conventions=dict(evaluation.conventions),
+        means={m.measure: m.value for m in scores.means},
+        by_category={
+            c: {m.measure: m.value for m in means} for c, means in scores.by_category.items()
+        },
+        per_query={m: dict(values) for m, values in scores.per_query.items()},
+    )
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline strictly."""
+    if not path.exists():
+        raise InputError(
+            "there is no baseline yet",
+            path=path,
+            fix="look at the scores and accept them with 'searchmark baseline accept'",
+        )
+    try:
+        baseline = msgspec.json.decode(read_bytes(path), type=Baseline)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"not a baseline ({error})", path=path, fix="restore it from version control"
+        ) from error
+    if baseline.format != FORMAT:
+        raise InputError(
+            f"the baseline has format '{baseline.format}', this version reads '{FORMAT}'",
+            path=path,
+            fix="accept a new one with 'searchmark baseline accept'",
+        )
+    return baseline
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write a baseline, one query a line in a stable order, so that a review shows what moved."""
+    write_text_atomically(path, baseline_text(baseline))
+
+
+def baseline_text(baseline: Baseline) -> str:
+    """Return the file's text; numbers read back to the same doubles."""
+    ordered = msgspec.structs.replace(
+        baseline,
+        by_category=dict(sorted(baseline.by_category.items())),
+        per_query={m: _by_query(values) for m, values in baseline.per_query.items()},
+    )
+    return msgspec.json.format(msgspec.json.encode(ordered), indent=2).decode() + "\n"
+
+
+def _by_query(values: Mapping[str, float]) -> dict[str, float]:
+    return {q: values[q] for q in sorted(values, key=natural)}
+
+
+def natural(identifier: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key under which q2 comes before q10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", identifier)
+    return (
+        *((0, int(p), "") if p.isascii() and p.isdigit() else (1, 0, p) for p in parts),
+        (2, 0, identifier),
+    )
+
+
+def differences(baseline: Baseline, evaluation: Evaluation, policy: GatePolicy) -> list[str]:
+    """Say what keeps the candidate from being compared: nothing, where the list is empty."""
+    found = []
+    if baseline.system != policy.system:
+        found.append(f"the baseline is of system '{baseline.system}', not '{policy.system}'")
+    for name in sorted(set(baseline.inputs) | set(evaluation.digests)):
+        old, new = baseline.inputs.get(name, "none"), evaluation.digests.get(name, "none")
+        if old != new and name not in policy.allow_changed:
+            found.append(f"the {name} changed (SHA-256 {old[:12]} -> {new[:12]})")
+    old_names, new_names = set(baseline.conventions), set(evaluation.conventions)
+    found += [f"the measure {m} is no longer computed" for m in sorted(old_names - new_names)]
+    found += [f"the measure {m} is new" for m in sorted(new_names - old_names)]
+    for measure in sorted(old_names & new_names):
+        before, after = baseline.conventions[measure], evaluation.conventions[measure]
+        if before != after:
+            found.append(f"the conventions of {measure} changed ({before} -> {after})")
+    return found
