@@ -93,7 +93,7 @@ def _run_system(
             progress(f"asking {system.name}", done, total)
 
     with open_journal(store.journal(digest)) as journal:
-        calls = ask_all(system, inputs.queries, project.depth, journal, progress=told)
+        calls = ask_all(system, inputs.queries, project.file.depth, journal, progress=told)
         hits = hits_of(calls, inputs)
         scores = summarize(system.name, hits, inputs.measures, _categories(inputs))
         manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
@@ -109,9 +109,9 @@ def _facts(system: System, project: Project, inputs: Inputs) -> dict[str, Any]:
         "system": system.name,
         "configuration": _configuration(system.name, project.systems),
         "identity": dict(system.identity),
-        "depth": project.depth,
+        "depth": project.file.depth,
         "inputs": dict(inputs.digests),
-        "complete": project.complete,
+        "complete": project.file.complete,
         "conventions": dict(inputs.conventions),
         "version": __version__,
     }

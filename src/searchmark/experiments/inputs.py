@@ -47,17 +47,19 @@ class Inputs:
 
 def read_inputs(project: Project) -> Inputs:
     """Read and check a project's files."""
-    corpus = read_corpus(project.folder / project.corpus)
-    queries = read_queries(project.folder / project.queries)
-    qrels = read_qrels(project.folder / project.qrels)
-    if not project.ignore_missing_documents:
+    corpus = read_corpus(project.corpus)
+    queries = read_queries(project.queries)
+    qrels = read_qrels(project.qrels)
+    if not project.file.ignore_missing_documents:
         qrels.check_documents(corpus.doc_ids, corpus=corpus.path)
-    judged = prepare(qrels, query_ids=queries.query_ids, complete=project.complete, corpus=corpus)
+    judged = prepare(
+        qrels, query_ids=queries.query_ids, complete=project.file.complete, corpus=corpus
+    )
     if not judged.n_queries:
         raise InputError(
             "no query of the query set is judged",
             path=qrels.path,
             fix=f"check that its query ids are those of {queries.path}",
         )
-    measures = tuple(parse_measure(m, project.profile) for m in project.measures)
-    return Inputs(corpus, queries, qrels, judged, measures, project.profile)
+    measures = tuple(parse_measure(m, project.file.profile) for m in project.file.measures)
+    return Inputs(corpus, queries, qrels, judged, measures, project.file.profile)

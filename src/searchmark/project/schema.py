@@ -1,0 +1,36 @@
+"""The JSON schema of a project file, for editors and for people who generate one."""
+
+from typing import Any
+
+import msgspec
+
+from searchmark.project.file import ProjectFile
+from searchmark.systems import SYSTEMS
+
+
+def project_schema() -> dict[str, Any]:
+    """Return the schema: the file's keys, and each kind of system with its own."""
+    kinds = {name: SYSTEMS.load(name).config for name in SYSTEMS.names()}
+    (main, *configs), parts = msgspec.json.schema_components(
+        [ProjectFile, *kinds.values()], ref_template="#/$defs/{name}"
+    )
+    names = dict(zip(kinds, configs, strict=True))
+    schema = parts.pop(main["$ref"].rsplit("/", 1)[1])
+    tables = []
+    for name, reference in names.items():
+        table = dict(parts.pop(reference["$ref"].rsplit("/", 1)[1]))
+        table["title"] = f'use = "{name}"'
+        table["properties"] = {"use": {"const": name}, **table["properties"]}
+        table["required"] = ["use", *table.get("required", [])]
+        tables.append(table)
+    schema["properties"]["systems"] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"oneOf": tables},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "searchmark.toml",
+        "$defs": parts,
+    }
