@@ -34,12 +34,12 @@ class SyntheticConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system with ``use = "dense"``.
 
-    `fields` are joined by blanks into one text a document; a list of lists makes one text of each
-    inner list. `chunk_words` cuts long texts into pieces of that many words. The best text of a
+    `fields` are joined by blanks into one text a document; a list among them makes a text of its
+    own. `chunk_words` cuts long texts into pieces of that many words. The best text of a
     document counts. `synthetic` adds queries made from templates.
     """
 
-    fields: list[str] | list[list[str]] = msgspec.field(default_factory=lambda: ["title", "text"])
+    fields: list[str | list[str]] = msgspec.field(default_factory=lambda: ["title", "text"])
     model: str = "all-MiniLM-L6-v2"
     precision: Literal["fp32", "int8"] = "fp32"
     chunk_words: int | None = None
@@ -93,9 +93,8 @@ def _model(config: Config, context: Context) -> str:
 
 def _texts(corpus: Corpus, config: Config) -> tuple[list[str], list[int]]:
     """Return every text to embed and the row of the document it belongs to."""
-    groups = [[f] if isinstance(f, str) else list(f) for f in config.fields]
-    if all(isinstance(f, str) for f in config.fields):
-        groups = [[f for group in groups for f in group]]
+    joined = [f for f in config.fields if isinstance(f, str)]
+    groups = [*([joined] if joined else []), *(f for f in config.fields if not isinstance(f, str))]
     texts: list[str] = []
     owner: list[int] = []
     for group in groups:
