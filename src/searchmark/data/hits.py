@@ -32,6 +32,7 @@ class Hits:
     A query's totals have one entry a query of `judged`: `n_retrieved`; `answered`, whether the
     system gave an answer, be it an empty one; `failed`, whether it ended in an error. `violations`
     holds (query, rank) of retrieved documents that break the query's hard filters, where known.
+    `tokens` has one entry a retrieved document, by query and rank, where the run tells them.
     """
 
     judged: Judged
@@ -44,6 +45,7 @@ class Hits:
     failed: NDArray[np.bool_]
     has_filters: NDArray[np.bool_] | None = None
     violations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    tokens: NDArray[np.float64] | None = None
     n_unjudged_queries: int = 0
     n_duplicates: int = 0
 
@@ -99,7 +101,15 @@ def find_hits(
         failed=np.zeros(judged.n_queries, np.bool_),
         n_unjudged_queries=rows.n_unjudged_queries,
         n_duplicates=rows.n_duplicates,
+        tokens=_tokens(run, rows.frame["at"]),
     )
+
+
+def _tokens(run: Run, at: pl.Series) -> NDArray[np.float64] | None:
+    """Return the tokens of the given rows of `run`, or None where it has no such column."""
+    if "tokens" not in run.frame.columns:
+        return None
+    return run.frame["tokens"].gather(at).cast(pl.Float64).to_numpy()
 
 
 def mark_calls(hits: Hits, *, answered: Collection[str], failed: Collection[str]) -> Hits:

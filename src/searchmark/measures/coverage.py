@@ -3,7 +3,7 @@
 import numpy as np
 
 from searchmark.errors import InputError
-from searchmark.measures.spec import REL, Measure, Spec, Values
+from searchmark.measures.spec import NEGATIVE, REL, Edges, Measure, Spec, Values
 from searchmark.measures.view import Floats, View
 
 
@@ -38,21 +38,37 @@ def results_within(shown: View, cutoff: int | None) -> Floats:
     return n.astype(np.float64)
 
 
-def num_ret(shown: View, measure: Measure) -> Values:
-    """Count the retrieved documents.
+def unjudged(shown: View, measure: Measure) -> Values:
+    """Share of the first k places that hold a result nobody judged.
 
     Parameters
     ----------
     shown
         Hits by query and rank.
     measure
-        No parameters.
+        `cutoff` k; `negative`, what a negative grade says.
 
     Returns
     -------
-    Counts, shape (n_queries,), 0 or more.
+    Values, shape (n_queries,), in [0, 1]; the divisor is k even where fewer were retrieved, so this
+    is not 1 - Judged@k. 0 where judgments are complete.
+
+    Examples
+    --------
+    Of the first four places two hold unjudged results and one holds none:
+
+    >>> from searchmark.measures.score import score_dicts
+    >>> run = {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
+    >>> score_dicts({"q": {"a": 1}}, run, "Unjudged@4")["q"]
+    0.5
     """
-    return results_within(shown, measure.cutoff)
+    if shown.hits.judged.complete:
+        return np.zeros(shown.n_queries)
+    known = shown.within(measure.cutoff)
+    if measure["negative"] == "unjudged":
+        known &= shown.grade >= 0
+    n_known = shown.count(shown.query[known])
+    return (results_within(shown, measure.cutoff) - n_known) / (measure.cutoff or 1)
 
 
 def no_answer(shown: View, measure: Measure) -> Values:
@@ -114,16 +130,33 @@ JUDGED = Spec(
     has_ceiling=False,
     empty=None,
     missing=None,
+    ties="unknown",
+    edges=Edges(
+        nothing_relevant="no matter",
+        nothing_retrieved="undefined, left out",
+        nothing_judged="0",
+        fewer_results="the divisor is how many there are",
+        negative_grades="judged",
+    ),
 )
 
-NUM_RET = Spec(
-    name="NumRet",
-    summary="number of documents retrieved",
-    compute=num_ret,
-    high=None,
+UNJUDGED = Spec(
+    name="Unjudged",
+    summary="share of the first k places that hold a result nobody judged",
+    compute=unjudged,
+    cutoff="required",
+    params={"negative": NEGATIVE},
+    trec_cut="unj",
+    higher_is_better=False,
     has_ceiling=False,
     empty=None,
-    trec="num_ret",
+    ties="unknown",
+    edges=Edges(
+        nothing_relevant="no matter",
+        nothing_judged="every result counts",
+        fewer_results="the missing places count as judged",
+        negative_grades="judged; with `negative=unjudged` not judged",
+    ),
 )
 
 NO_ANSWER = Spec(
@@ -134,6 +167,13 @@ NO_ANSWER = Spec(
     params={"rel": REL},
     empty=None,
     missing=None,
+    ties="unaffected",
+    edges=Edges(
+        nothing_relevant="1 or 0; where something is relevant undefined, left out",
+        nothing_retrieved="1 where nothing is relevant, 0 where the query failed",
+        nothing_judged="no matter",
+        fewer_results="no matter",
+    ),
 )
 
 FILTER_OK = Spec(
@@ -143,4 +183,12 @@ FILTER_OK = Spec(
     has_ceiling=False,
     empty=None,
     missing=None,
+    ties="unknown",
+    edges=Edges(
+        nothing_relevant="no matter",
+        nothing_retrieved="undefined, left out; so is a query without filters",
+        nothing_judged="no matter",
+        fewer_results="the divisor is how many there are",
+        negative_grades="no matter",
+    ),
 )

@@ -12,7 +12,7 @@ from searchmark.measures.table import PROFILE_DEFAULTS, names_with_cutoff, spell
 
 MAX_CUTOFF = 1_000_000
 
-_FORM = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
+_FORM = re.compile(r"\s*(\w[\w.]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -85,7 +85,10 @@ def _split(text: str) -> _Parts:
         return _Parts(spellings()[name.lower()], inside, at)
     stem, _, number = text.strip().rpartition("_")
     if stem.lower() in names_with_cutoff() and _NUMBER.fullmatch(number):
-        return _Parts(names_with_cutoff()[stem.lower()], "", number)
+        spec = names_with_cutoff()[stem.lower()]
+        if spec.trec_at is not None:
+            return _Parts(spec, f"{spec.trec_at}={number}", None)
+        return _Parts(spec, "", number)
     # one spelling of each, the proper one: nDCG, not ndcg
     known = {n.lower(): n for spec in spellings().values() for n in reversed(spec.names())}
     raise InputError(f"unknown measure '{text}'", fix=nearest(name, known.values()))

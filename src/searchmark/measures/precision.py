@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from searchmark.measures.spec import DOCS, REL, Measure, Spec, Values
+from searchmark.measures.spec import DOCS, REL, Edges, Measure, Spec, Values
 from searchmark.measures.view import Floats, View, rank_within
 
 
@@ -122,6 +122,8 @@ R = Spec(
     empty="one",
 )
 
+AP_EDGES = Edges(fewer_results="a relevant document that is not retrieved adds 0")
+
 AP = Spec(
     name="AP",
     summary="precision at each relevant document, averaged over all relevant ones",
@@ -131,4 +133,17 @@ AP = Spec(
     trec="map",
     trec_cut="map_cut",
     reference="Buckley and Voorhees 2000",
+    edges=AP_EDGES,
+)
+
+GMAP = Spec(
+    name="GMAP",
+    summary="geometric mean of AP over queries, each at least 0.00001",
+    compute=average_precision,
+    params={"rel": REL, "docs": DOCS},
+    aliases=("GM-AP", "GMMAP"),
+    trec="gm_map",
+    aggregate="geometric",
+    reference="Robertson, On GMAP, CIKM 2006",
+    edges=AP_EDGES,
 )

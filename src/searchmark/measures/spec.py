@@ -88,11 +88,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What a measure does where data run out, a phrase each; made into the reference."""
+    """What a measure does where data run out, a phrase each; made into the reference.
+
+    `nothing_judged` speaks of results none of which was judged.
+    """
 
     nothing_relevant: str = "undefined; `empty` decides"
     nothing_retrieved: str = "0; `missing` decides for a query without an answer"
-    nothing_judged: str = "as nothing relevant"
+    nothing_judged: str = "the results count as not relevant"
     fewer_results: str = "the missing ranks count as not relevant"
     negative_grades: str = "judged, not relevant"
 
@@ -105,7 +108,8 @@ class Spec:
     relevant; `empty` and `missing` are applied afterwards, the same way for all (None: the measure
     has no such parameter). `at` names the parameter that ``@`` sets where it is no cutoff.
     `profiles` maps a profile to the defaults it changes. `trec` is trec_eval's name, `trec_cut`
-    its name for the same with a cutoff. `ties` says how the order inside ties moves the value.
+    its name for the same with a number behind it, which is the cutoff or the parameter `trec_at`.
+    `ties` says how the order inside ties moves the value.
     """
 
     name: str
@@ -116,6 +120,7 @@ class Spec:
     aliases: tuple[str, ...] = ()
     trec: str | None = None
     trec_cut: str | None = None
+    trec_at: str | None = None
     at: str | None = None
     low: float | None = 0.0
     high: float | None = 1.0

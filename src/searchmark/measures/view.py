@@ -88,15 +88,40 @@ def ideal(shown: View, rel: int) -> View:
         n_retrieved=np.bincount(query, minlength=shown.n_queries),
         answered=np.ones(shown.n_queries, np.bool_),
         failed=np.zeros(shown.n_queries, np.bool_),
+        tokens=None if shown.hits.tokens is None else np.zeros(len(by)),
         violations=None if shown.hits.violations is None else (query[:0], query[:0]),
     )
     return replace(shown, hits=hits, query=query, rank=rank, grade=shown.judged_grade[by])
 
 
+def so_far(query: Ints, flag: NDArray[np.bool_]) -> Ints:
+    """Return how many entries of its query are true up to and including each entry."""
+    counted = np.cumsum(flag)
+    starts = _starts(query)
+    before: Ints = counted[starts] - flag[starts]
+    return counted - np.repeat(before, np.diff(np.append(starts, len(query))))
+
+
+def running(query: Ints, amount: Floats, step: np.ufunc = np.add) -> Floats:
+    """Return `amount` added up (or what `step` does) within each query, entry by entry.
+
+    One query at a time, because a sum over all of them minus its start loses the last bits.
+    """
+    out = np.empty(len(amount))
+    starts = _starts(query).tolist()
+    for start, end in zip(starts, [*starts, len(query)][1:], strict=True):
+        step.accumulate(amount[start:end], out=out[start:end])
+    return out
+
+
 def rank_within(query: Ints) -> Ints:
     """Return 1, 2, 3, ... within each stretch of equal entries of the sorted `query`."""
-    if not len(query):
-        return np.zeros(0, np.int64)
-    starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))
+    starts = _starts(query)
     lengths = np.diff(np.append(starts, len(query)))
     return np.arange(len(query)) - np.repeat(starts, lengths) + 1
+
+
+def _starts(query: Ints) -> Ints:
+    if not len(query):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))

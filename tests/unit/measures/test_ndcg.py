@@ -2,6 +2,8 @@ from math import log2
 
 import pytest
 
+from searchmark.errors import InputError
+
 GRADES = {"a": 3, "b": 1, "c": 0}
 
 
@@ -78,3 +80,30 @@ def test_huge_grades_do_not_overflow(score):
 def test_nothing_relevant_is_one_in_the_graded_profile(score):
     assert score("nDCG@10", {"c": 0}, ["c"]) == 1.0
     assert score("nDCG@10", {"c": 0}, ["x"], "trec") == 0.0
+
+
+def test_dcg_is_the_sum_itself(score):
+    # 7/log2(2) + 1/log2(4)
+    assert score("DCG", GRADES, ["a", "x", "b"]) == 7.5
+    # linear: 3/1 + 1/log2(3), cut after two
+    assert score("DCG(dcg=log2)@2", GRADES, ["a", "b", "c"]) == pytest.approx(3 + 1 / log2(3))
+    assert score("DCG(gain=binary)", GRADES, ["x", "x2", "a"]) == 1 / 2
+
+
+def test_gains_of_single_grades_replace_the_formula(score):
+    # grade 3 earns 10, grade 1 its 2**1 - 1 = 1: 1/1 + 10/log2(3) against 10 + 1/log2(3)
+    expected = (1 + 10 / log2(3)) / (10 + 1 / log2(3))
+    assert score("nDCG(gains=3:10)", GRADES, ["b", "a"]) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gains", "says"),
+    [
+        ("3", "is not a list of GRADE:GAIN; write gains=1:3.5;2:9"),
+        ("3:x", "is not a list of GRADE:GAIN"),
+        ("3:0.5", "a better grade must not earn less than a worse one"),
+    ],
+)
+def test_gains_that_cannot_be(score, gains, says):
+    with pytest.raises(InputError, match=says):
+        score(f"nDCG(gains={gains})", GRADES, ["a"])

@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_named_with_the_nearest_known(text, says):
 
 
 def test_a_slip_in_a_name_finds_it():
-    with pytest.raises(InputError, match=r"unknown measure 'nDGC@10'; did you mean 'nDCG'\?"):
+    with pytest.raises(InputError, match=r"unknown measure 'nDGC@10'; did you mean 'nDCG'"):
         parse_measure("nDGC@10")
 
 

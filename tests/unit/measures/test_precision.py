@@ -1,5 +1,8 @@
 import pytest
 
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.score import summarize
+
 
 def test_precision_divides_by_the_cutoff(score):
     # 2 of the first 4 results are relevant; the third relevant one is at rank 5
@@ -66,3 +69,11 @@ def test_average_precision_with_rel(score):
 def test_with_nothing_relevant_recall_is_whole_and_the_others_zero(score, measure, expected):
     assert score(measure, {"a": 0}, ["a"]) == expected
     assert score(measure, {"a": 0}, ["a"], "trec") == 0.0
+
+
+def test_gmap_is_the_geometric_mean_with_a_floor(make_hits):
+    judgments = {"half": {"a": 1}, "none": {"a": 1}, "empty": {"a": 0}}
+    hits = make_hits(judgments, {"half": ["x", "a"], "none": ["x"], "empty": ["a"]})
+    mean = summarize("s", hits, [parse_measure("GMAP")]).means[0]
+    # (0.5 * 0.00001 * 0.00001) ** (1/3)
+    assert mean.value == pytest.approx(5e-11 ** (1 / 3), rel=1e-12)
