@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import polars as pl
 
 from searchmark.data import Hits, Run, find_hits, mark_calls
 from searchmark.data.violations import with_violations
+from searchmark.errors import SystemFailedError
 from searchmark.experiments.inputs import Inputs, read_inputs
 from searchmark.experiments.journal import Call, open_journal
 from searchmark.experiments.notes import find_notes
@@ -38,6 +40,7 @@ class Outcome:
     hits: Hits
     scores: SystemScores
     digest: str
+    folder: Path
 
     @property
     def failures(self) -> list[Call]:
@@ -57,6 +60,17 @@ class Experiment:
     def failures(self) -> list[tuple[str, Call]]:
         """System and call of every query that failed."""
         return [(o.system, c) for o in self.outcomes for c in o.failures]
+
+    def check(self, systems: Sequence[str] | None = None) -> None:
+        """Raise SystemFailedError where one of the systems (all by default) failed on a query."""
+        failed = [f for f in self.failures if systems is None or f[0] in systems]
+        if failed:
+            system, call = failed[0]
+            more = f", and on {len(failed) - 1} more" if len(failed) > 1 else ""
+            raise SystemFailedError(
+                f"system '{system}' failed on query '{call.query_id}'{more}: {call.error}; the "
+                "answers so far are kept, and the same command asks only the failed queries again"
+            )
 
 
 def run_experiment(
@@ -100,7 +114,7 @@ def _run_system(
         write_bundle(store.bundle(digest), manifest, calls, scores)
         if all(c.is_answer for c in calls):
             journal.remove()  # with failures it stays, so that only those are asked again
-    return Outcome(system.name, tuple(calls), hits, scores, digest)
+    return Outcome(system.name, tuple(calls), hits, scores, digest, store.bundle(digest))
 
 
 def _facts(system: System, project: Project, inputs: Inputs) -> dict[str, Any]:

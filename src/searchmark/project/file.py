@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -71,6 +71,27 @@ class Project:
     def qrels(self) -> Path:
         """Where the judgments lie."""
         return self.folder / self.file.qrels
+
+    def choose(self, systems: Sequence[str]) -> list[str]:
+        """Return the named systems, or all; one that does not exist is an InputError."""
+        for name in systems:
+            if name not in self.systems:
+                raise InputError(
+                    f"no system is called '{name}'",
+                    path=self.path,
+                    fix=nearest(name, self.systems),
+                )
+        return list(dict.fromkeys(systems)) or list(self.systems)
+
+    def shown(self, name: str | None, chosen: Sequence[str]) -> str:
+        """Return the system to show in detail: the named one, the gate's, or the last one."""
+        if name is not None:
+            if self.choose([name])[0] not in chosen:
+                raise InputError(f"system '{name}' is not run", fix="add it with --system")
+            return name
+        if self.file.gate is not None and self.file.gate.system in chosen:
+            return self.file.gate.system
+        return chosen[-1]
 
     @property
     def baseline(self) -> Path:

@@ -1,0 +1,122 @@
+"""The command line's door: which commands there are, and what a failure exits with.
+
+A command's module is imported when the command is called, so that ``--help`` stays quick.
+"""
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from searchmark.errors import OWN_FAULT, SearchmarkError, nearest
+from searchmark.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "demo": ("searchmark.cli.demo:demo", "Try everything on a catalog that comes along."),
+    "init": ("searchmark.cli.init:init", "Write a project file for the data in a folder."),
+    "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
+    "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
+    "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
+    "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),
+    "schema": ("searchmark.cli.schema:schema", "Print the JSON schema of the project file."),
+}
+"""Command -> where it lives, and the line that --help shows."""
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported only when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is told with the nearest known ones."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"there is no command '{name}'; {nearest(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="searchmark")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(*, debug: bool) -> None:
+    """Tell whether a search got better, for whom, by how much, and whether to trust the number.
+
+    Exit codes: 0 good, 1 the verdict is bad, 2 the input or the project file is wrong, 3 a system
+    or a service failed, 4 not comparable with the baseline, 5 a fault of our own.
+    """
+
+
+def main(arguments: "Sequence[str] | None" = None) -> None:
+    """Run the command line and exit."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given or os.environ.get("SEARCHMARK_DEBUG") == "1"
+    given = [a for a in given if a != "--debug"]
+    sys.exit(_run(given, debug=debug))
+
+
+def _run(arguments: list[str], *, debug: bool) -> int:
+    try:
+        code = cli.main(arguments, prog_name="searchmark", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+        else:
+            _say(error.format_message())
+        return error.exit_code
+    except SearchmarkError as error:
+        _trace(debug=debug)
+        _say(str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _say("interrupted; what was answered is kept, and the same command goes on from there")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # whoever read our output has enough; a second complaint at exit would be noise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        _trace(debug=debug)
+        _say(
+            f"a fault of our own: {type(error).__name__}: {error}; run again with --debug and "
+            "report what it prints"
+        )
+        return OWN_FAULT
+    return code if isinstance(code, int) else 0
+
+
+def _trace(*, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+
+
+def _say(message: str) -> None:
+    click.echo(f"searchmark: error: {message}", err=True)

@@ -1,0 +1,82 @@
+"""What commands share: the --format option, where results and messages go, progress."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from searchmark.reports.table import Look
+    from searchmark.systems.protocol import Progress
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("terminal", "json", "csv", "markdown")
+
+
+def format_option(function: F) -> F:
+    """Add --format to a command that prints a table."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="terminal",
+        show_default=True,
+        help="How results are written to standard output.",
+    )(function)
+
+
+def digits_option(function: F) -> F:
+    """Add --digits to a command that prints measured values for people."""
+    return click.option(
+        "--digits",
+        type=click.IntRange(1, 15),
+        default=4,
+        show_default=True,
+        help="Decimals shown (terminal and markdown; json and csv are always exact).",
+    )(function)
+
+
+def look(digits: int = 4) -> "Look":
+    """Return how results look: as wide as the terminal, plain and 100 columns wide in a pipe."""
+    from searchmark.reports.table import Look
+
+    if not sys.stdout.isatty():
+        return Look(digits=digits)
+    columns = shutil.get_terminal_size((Look().width, 24)).columns
+    return Look(columns, color=not os.environ.get("NO_COLOR"), digits=digits)
+
+
+def say(message: str) -> None:
+    """Write a message to standard error; standard output is for results."""
+    click.echo(message, err=True)
+
+
+@contextmanager
+def progress_bar() -> "Iterator[Progress | None]":
+    """Give a bar on standard error where that is a terminal, and nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID, TimeRemainingColumn
+
+    with Bars(
+        *Bars.get_default_columns()[:3],
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def told(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield told

@@ -1,0 +1,172 @@
+"""A first project file: what a folder's data suggests, with a comment at every choice."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+
+from searchmark.data import Corpus, read_corpus, read_qrels, read_queries
+from searchmark.data.files import kind_of
+from searchmark.data.records import RECORD_KINDS
+from searchmark.errors import InputError
+
+_NAMES = {
+    "corpus": ("corpus", "documents", "docs", "catalog", "collection"),
+    "queries": ("queries", "query", "topics"),
+    "qrels": ("qrels", "judgments", "judgements", "test"),
+}
+_KINDS = {
+    "corpus": RECORD_KINDS,
+    "queries": RECORD_KINDS,
+    "qrels": (*RECORD_KINDS, "txt", "qrels", "trec"),
+}
+_SHORT = 60
+"""Fields with at most this many characters on average read like a name and weigh more."""
+_N_FIELDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The data of a folder: files relative to it, fields to search, and what was guessed."""
+
+    files: dict[str, str]
+    fields: dict[str, float]
+    has_dense: bool
+    guesses: tuple[str, ...]
+
+
+def find_data(folder: Path) -> Found:
+    """Find and read corpus, queries and qrels; what is missing is named with what is looked for."""
+    files = {what: _find(folder, what) for what in _NAMES}
+    missing = [what for what, path in files.items() if path is None]
+    if missing:
+        looked = "; ".join(
+            f"{w}: {', '.join(_NAMES[w])} (.{', .'.join(_KINDS[w])})" for w in missing
+        )
+        raise InputError(
+            f"no file looks like the {' or the '.join(missing)} (looked in data/ too, for {looked})",
+            path=folder,
+            fix="rename the files, or write searchmark.toml by hand",
+        )
+    paths = {what: path for what, path in files.items() if path is not None}
+    corpus = read_corpus(paths["corpus"])
+    queries = read_queries(paths["queries"])
+    qrels = read_qrels(paths["qrels"])
+    qrels.check_documents(corpus.doc_ids, corpus=corpus.path)
+    has_dense = all(find_spec(m) for m in ("onnxruntime", "onnx", "tokenizers"))
+    fields = _fields(corpus)
+    relative = {what: path.relative_to(folder).as_posix() for what, path in paths.items()}
+    return Found(
+        relative,
+        fields,
+        has_dense,
+        (
+            f"{len(corpus):,} documents, {len(queries):,} queries, {len(qrels):,} judgments",
+            f"fields to search: {', '.join(fields)}",
+            *([] if has_dense else ["no dense system: pip install 'searchmark[dense]'"]),
+        ),
+    )
+
+
+def _find(folder: Path, what: str) -> Path | None:
+    places = [p for p in (folder, folder / "data", folder / "qrels") if p.is_dir()]
+    for name in _NAMES[what]:
+        for place in places:
+            for path in sorted(place.iterdir()):
+                stem = path.name.split(".")[0].lower()
+                if path.is_file() and stem == name and kind_of(path) in _KINDS[what]:
+                    return path
+    return None
+
+
+def _fields(corpus: Corpus) -> dict[str, float]:
+    """Return the text fields worth searching: short ones weigh 3, long ones 1."""
+    chosen: dict[str, float] = {}
+    for name, kind in corpus.frame.schema.items():
+        if name == "doc_id" or kind not in (pl.String, pl.List(pl.String)):
+            continue
+        texts = [t for t in corpus.texts(name) if t]
+        if not texts or not _reads_like_text(texts):
+            continue
+        chosen[name] = 3.0 if sum(map(len, texts)) / len(texts) <= _SHORT else 1.0
+    if not chosen:
+        raise InputError("the corpus has no text field", path=corpus.path, fix="add one")
+    order = sorted(chosen, key=lambda n: (n not in ("title", "text", "name", "description"),))
+    return {n: chosen[n] for n in order[:_N_FIELDS]}
+
+
+def _reads_like_text(texts: Sequence[str]) -> bool:
+    """Tell words from addresses, dates and codes: letters, and few values that repeat."""
+    sample = texts[:200]
+    wordy = sum(any(c.isalpha() for c in t) and "://" not in t for t in sample) / len(sample)
+    distinct = len(set(sample)) / len(sample)
+    return wordy > 0.8 and distinct > 0.2
+
+
+def starter_text(found: Found) -> str:
+    """Return the project file's text."""
+    keyword = "{ " + ", ".join(f"{_key(n)} = {w:g}" for n, w in found.fields.items()) + " }"
+    names = json.dumps(list(found.fields), ensure_ascii=False)
+    parts = [_HEAD.format(**{k: json.dumps(v) for k, v in found.files.items()})]
+    parts.append(_KEYWORD.format(fields=keyword))
+    if found.has_dense:
+        parts += [_DENSE.format(fields=names), _HYBRID]
+    parts.append(_GATE.format(system="hybrid" if found.has_dense else "keyword"))
+    return "\n".join(parts)
+
+
+def _key(name: str) -> str:
+    bare = name.replace("-", "").replace("_", "")
+    return name if bare.isascii() and bare.isalnum() else json.dumps(name, ensure_ascii=False)
+
+
+_HEAD = """\
+# A Searchmark project. Run it with: searchmark run
+# Paths are relative to this file; `searchmark schema` prints everything that may stand here.
+
+corpus = {corpus}
+queries = {queries}
+qrels = {qrels}
+
+# What is measured. nDCG@10 looks at the first ten results, RR at the first right one.
+measures = ["nDCG@10", "RR", "R@20"]
+
+# Conventions: "graded" (2^grade - 1 gains), "trec" (trec_eval's numbers) or "answerable".
+profile = "graded"
+
+# Set to true where every document was judged for every query: what is not listed is then a true 0.
+complete = false
+"""
+
+_KEYWORD = """\
+# Keyword search: BM25F over weighted fields. Every word must match; where nothing has them all,
+# any word may.
+[systems.keyword]
+use = "bm25"
+fields = {fields}
+"""
+
+_DENSE = """\
+# Search by meaning: a local embedding model, exact cosine. The first run embeds every document.
+[systems.dense]
+use = "dense"
+fields = {fields}
+"""
+
+_HYBRID = """\
+# Both, joined by rank.
+[systems.hybrid]
+use = "hybrid"
+of = ["keyword", "dense"]
+"""
+
+_GATE = """\
+# Fail a build when the system that serves users got worse: accept its numbers once with
+# `searchmark baseline accept`, then run `searchmark gate`.
+[gate]
+system = "{system}"
+max_drop = 0.02
+"""

@@ -1,0 +1,101 @@
+"""An evaluation as tables: systems by measures, categories by measures, and what they rest on."""
+
+from collections.abc import Sequence
+
+from searchmark.measures.summary import Evaluation, Mean, SystemScores
+from searchmark.reports.table import Cell, Table, leaders
+
+
+def comparison_table(evaluation: Evaluation) -> Table:
+    """Return systems by measures, with the ceilings as the last row."""
+    names = list(evaluation.conventions)
+    rows: list[tuple[Cell, ...]] = [
+        (s.system, *(s.mean(m).value for m in names)) for s in evaluation.systems
+    ]
+    best = leaders(rows, range(1, len(names) + 1))
+    ceilings = _ceilings(evaluation.systems, names)
+    rules: frozenset[int] = frozenset()
+    if ceilings is not None:
+        rules = frozenset({len(rows)})
+        rows.append(("ceiling", *ceilings))
+    return Table(
+        f"Systems, mean over {_queries(evaluation.n_queries)}",
+        ("system", *names),
+        tuple(rows),
+        best,
+        rules=rules,
+    )
+
+
+def category_table(evaluation: Evaluation, system: str) -> Table | None:
+    """Return one system's categories by measures, with ceilings; None where there are none."""
+    scores = next(s for s in evaluation.systems if s.system == system)
+    if not scores.by_category:
+        return None
+    names = list(evaluation.conventions)
+    rows: list[tuple[Cell, ...]] = []
+    for category, means in scores.by_category.items():
+        by_name = {m.measure: m for m in means}
+        cells = [by_name[n] for n in names]
+        rows.append((category, evaluation.categories.get(category), *(c.value for c in cells)))
+        if any(_below_one(c) for c in cells):
+            rows.append(("  ceiling", None, *(c.ceiling if _below_one(c) else None for c in cells)))
+    rows.append(("all", evaluation.n_queries, *(scores.mean(n).value for n in names)))
+    return Table(
+        f"{system} by category",
+        ("category", "queries", *names),
+        tuple(rows),
+        rules=frozenset({len(rows) - 1}),
+    )
+
+
+def counts_table(evaluation: Evaluation) -> Table:
+    """Return what each system's numbers rest on."""
+    rows = []
+    for scores in evaluation.systems:
+        first = scores.means[0]
+        rows.append(
+            (
+                scores.system,
+                first.n_queries,
+                first.n_missing,
+                scores.n_failed,
+                first.n_skipped,
+                first.unjudged_share,
+            )
+        )
+    measure = next(iter(evaluation.conventions))
+    return Table(
+        f"What {measure} rests on",
+        ("system", "queries", "missing", "failed", "left out", "unjudged results"),
+        tuple(rows),
+    )
+
+
+def needs_counts(evaluation: Evaluation) -> bool:
+    """Tell whether any query is missing, left out or rests on unjudged results."""
+    return any(
+        m.n_missing or m.n_skipped or (m.unjudged_share or 0) > 0
+        for s in evaluation.systems
+        for m in s.means[:1]
+    )
+
+
+def convention_lines(evaluation: Evaluation) -> list[str]:
+    """Return the conventions in force, one line a measure."""
+    return [f"profile {evaluation.profile}", *evaluation.conventions.values()]
+
+
+def _ceilings(systems: Sequence[SystemScores], names: Sequence[str]) -> list[Cell] | None:
+    if not systems:
+        return None
+    found: list[Cell] = [systems[0].mean(n).ceiling for n in names]
+    return found if any(c is not None for c in found) else None
+
+
+def _below_one(mean: Mean) -> bool:
+    return mean.ceiling is not None and mean.ceiling < 1 - 1e-9
+
+
+def _queries(n: int) -> str:
+    return f"{n:,} quer{'y' if n == 1 else 'ies'}"

@@ -1,0 +1,103 @@
+"""The machine contract: JSON whose fields are added to but never change meaning."""
+
+from typing import Any
+
+import msgspec
+
+from searchmark.gate.verdict import MeasureVerdict, Verdict
+from searchmark.measures.summary import Evaluation, Mean, SystemScores
+from searchmark.reports.table import Table
+from searchmark.version import __version__
+
+EVALUATION_FORMAT = "searchmark/evaluation/1"
+VERDICT_FORMAT = "searchmark/gate/1"
+
+
+def evaluation_json(evaluation: Evaluation, *, per_query: bool = False) -> str:
+    """Return an evaluation as JSON in full double precision."""
+    return _text(
+        {
+            "format": EVALUATION_FORMAT,
+            "searchmark": __version__,
+            "systems": {s.system: _system(s, per_query=per_query) for s in evaluation.systems},
+            "n_queries": evaluation.n_queries,
+            "categories": dict(evaluation.categories),
+            "profile": evaluation.profile,
+            "conventions": dict(evaluation.conventions),
+            "digests": dict(evaluation.digests),
+            "notes": list(evaluation.notes),
+        }
+    )
+
+
+def _system(scores: SystemScores, *, per_query: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "measures": {m.measure: _mean(m) for m in scores.means},
+        "by_category": {
+            c: {m.measure: _mean(m) for m in means} for c, means in scores.by_category.items()
+        },
+        "n_failed": scores.n_failed,
+    }
+    if per_query:
+        found["per_query"] = {m: dict(values) for m, values in scores.per_query.items()}
+    return found
+
+
+def _mean(mean: Mean) -> dict[str, Any]:
+    return {
+        "mean": mean.value,
+        "ceiling": mean.ceiling,
+        "n_queries": mean.n_queries,
+        "n_missing": mean.n_missing,
+        "n_skipped": mean.n_skipped,
+        "unjudged_share": mean.unjudged_share,
+    }
+
+
+def verdict_json(verdict: Verdict) -> str:
+    """Return a verdict as JSON in full double precision."""
+    return _text(
+        {
+            "format": VERDICT_FORMAT,
+            "searchmark": __version__,
+            "passed": verdict.passed,
+            "system": verdict.system,
+            "because": list(verdict.because),
+            "measures": [_measure(v) for v in verdict.measures],
+            "categories": [{"category": v.category, **_measure(v)} for v in verdict.categories],
+            "worst_queries": [
+                {
+                    "query_id": q.query_id,
+                    "measure": q.measure,
+                    "baseline": q.baseline,
+                    "candidate": q.candidate,
+                    "delta": q.delta,
+                }
+                for q in verdict.worst_queries
+            ],
+            "n_better": dict(verdict.n_better),
+            "n_worse": dict(verdict.n_worse),
+        }
+    )
+
+
+def _measure(v: MeasureVerdict) -> dict[str, Any]:
+    return {
+        "measure": v.measure,
+        "baseline": v.baseline,
+        "candidate": v.candidate,
+        "delta": v.delta,
+        "limit": v.limit,
+        "floor": v.floor,
+        "ok": v.ok,
+        "because": v.because,
+    }
+
+
+def table_json(table: Table) -> str:
+    """Return a table as a list of objects, one a row."""
+    return _text([dict(zip(table.columns, row, strict=True)) for row in table.rows])
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

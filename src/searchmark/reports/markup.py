@@ -1,0 +1,58 @@
+"""Tables as Markdown and CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from searchmark.reports.table import Cell, Table, clean, shown
+
+_SPECIAL = str.maketrans({c: "\\" + c for c in "\\`*_{}[]<>#|~"})
+
+
+def markdown_table(table: Table, digits: int = 4) -> str:
+    """Return a table as GitHub Markdown, the best of each column bold."""
+    numeric = [table.is_number(c) for c in range(len(table.columns))]
+    lines = [
+        f"**{escaped(table.title)}**",
+        "",
+        _line(escaped(c) for c in table.columns),
+        _line("---:" if n else "---" for n in numeric),
+    ]
+    for r, row in enumerate(table.rows):
+        lines.append(_line(_cell(table, (r, c), value, digits) for c, value in enumerate(row)))
+    return "\n".join(lines) + "\n"
+
+
+def _cell(table: Table, at: tuple[int, int], value: Cell, digits: int) -> str:
+    text = escaped(shown(value, signed=at[1] in table.signed, digits=digits))
+    return f"**{text}**" if at in table.best else text
+
+
+def escaped(text: str) -> str:
+    """Return text whose characters Markdown and HTML would read as markup stand for themselves."""
+    return clean(text).strip().translate(_SPECIAL)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Return rows as CSV (RFC 4180) in full precision.
+
+    A text that a spreadsheet would run as a formula is given a leading apostrophe.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _plain(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    text = str(value)
+    return "'" + text if isinstance(value, str) and text[:1] in "=+-@\t\r" and text else text

@@ -1,0 +1,149 @@
+"""One way in: a value and a format's name to the text that is printed."""
+
+from collections.abc import Iterator
+
+from searchmark.gate import baseline as baselines
+from searchmark.gate.baseline import Baseline
+from searchmark.gate.verdict import Verdict
+from searchmark.measures.summary import Evaluation
+from searchmark.reports import evaluation as evaluations
+from searchmark.reports import machine, markup, terminal
+from searchmark.reports import verdict as verdicts
+from searchmark.reports.table import PLAIN, Cell, Look, Table
+
+FORMATS = ("terminal", "json", "csv", "markdown")
+
+
+def evaluation_text(
+    evaluation: Evaluation,
+    form: str,
+    *,
+    system: str | None = None,
+    per_query: bool = False,
+    look: Look = PLAIN,
+) -> str:
+    """Return an evaluation in one of `FORMATS`; `system` is the one shown by category."""
+    if form == "json":
+        return machine.evaluation_json(evaluation, per_query=per_query)
+    if form == "csv":
+        return _evaluation_csv(evaluation, per_query=per_query)
+    tables = [evaluations.comparison_table(evaluation)]
+    if system is not None and (by_category := evaluations.category_table(evaluation, system)):
+        tables.append(by_category)
+    if evaluations.needs_counts(evaluation):
+        tables.append(evaluations.counts_table(evaluation))
+    conventions = evaluations.convention_lines(evaluation)
+    if form == "markdown":
+        notes = [("What the means hide", evaluation.notes)]
+        return _markdown(tables, notes, conventions, look.digits)
+    parts = [terminal.table_text(t, look) for t in tables]
+    parts += [
+        terminal.bullets("What the means hide", evaluation.notes, width=look.width),
+        terminal.paragraph("Conventions: " + "; ".join(conventions), width=look.width, indent="  ")
+        + "\n",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def verdict_text(verdict: Verdict, form: str, look: Look = PLAIN) -> str:
+    """Return a verdict in one of `FORMATS`."""
+    if form == "json":
+        return machine.verdict_json(verdict)
+    if form == "csv":
+        return _verdict_csv(verdict)
+    tables = verdicts.tables(verdict)
+    head = verdicts.headline(verdict)
+    if form == "markdown":
+        return f"**{markup.escaped(head)}**\n\n" + _markdown(
+            tables, [("Why", verdict.because)], [], look.digits
+        )
+    parts = [terminal.table_text(t, look) for t in tables]
+    parts += [head + "\n" + terminal.bullets("", verdict.because, width=look.width).lstrip("\n")]
+    return "\n".join(parts)
+
+
+def baseline_text(baseline: Baseline, form: str, look: Look = PLAIN) -> str:
+    """Return an accepted baseline in one of `FORMATS`."""
+    if form == "json":
+        return baselines.baseline_text(baseline)
+    return table_text(_baseline_table(baseline), form, look)
+
+
+def table_text(table: Table, form: str, look: Look = PLAIN) -> str:
+    """Return one table in one of `FORMATS`; as JSON it is a list of objects."""
+    if form == "json":
+        return machine.table_json(table)
+    if form == "csv":
+        return markup.csv_text(table.columns, table.rows)
+    if form == "markdown":
+        return markup.markdown_table(table, look.digits)
+    return terminal.table_text(table, look)
+
+
+def _baseline_table(baseline: Baseline) -> Table:
+    names = list(baseline.means)
+    scopes = (*baseline.by_category.items(), ("all", baseline.means))
+    return Table(
+        f"The accepted baseline of {baseline.system}",
+        ("category", *names),
+        tuple((category, *(means.get(n) for n in names)) for category, means in scopes),
+        rules=frozenset({len(baseline.by_category)}),
+    )
+
+
+def _markdown(
+    tables: list[Table],
+    lists: list[tuple[str, tuple[str, ...]]],
+    conventions: list[str],
+    digits: int,
+) -> str:
+    parts = [markup.markdown_table(t, digits) for t in tables]
+    for title, sentences in lists:
+        if sentences:
+            items = "\n".join(f"- {markup.escaped(s)}" for s in sentences)
+            parts.append(f"**{title}**\n\n{items}\n")
+    if conventions:
+        parts.append("Conventions: " + "; ".join(f"`{c}`" for c in conventions) + "\n")
+    return "\n".join(parts)
+
+
+def _evaluation_csv(evaluation: Evaluation, *, per_query: bool) -> str:
+    if per_query:
+        return markup.csv_text(
+            ("system", "query_id", "measure", "value"),
+            (
+                (s.system, query_id, measure, value)
+                for s in evaluation.systems
+                for measure, values in s.per_query.items()
+                for query_id, value in values.items()
+            ),
+        )
+    return markup.csv_text(
+        ("system", "category", "measure", "mean", "ceiling", "n_queries", "unjudged_share"),
+        _mean_rows(evaluation),
+    )
+
+
+def _mean_rows(evaluation: Evaluation) -> Iterator[tuple[Cell, ...]]:
+    for s in evaluation.systems:
+        for category, means in ((None, s.means), *s.by_category.items()):
+            for m in means:
+                yield (
+                    s.system,
+                    category,
+                    m.measure,
+                    m.value,
+                    m.ceiling,
+                    m.n_queries,
+                    m.unjudged_share,
+                )
+
+
+def _verdict_csv(verdict: Verdict) -> str:
+    return markup.csv_text(
+        ("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
+        (
+            (v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor, str(v.ok))
+            for v in (*verdict.measures, *verdict.categories)
+        ),
+    )

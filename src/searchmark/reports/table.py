@@ -1,0 +1,72 @@
+"""A neutral table, and the texts that must be safe wherever they are shown."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a text for people looks: how wide it may be, whether coloured, how many decimals."""
+
+    width: int = 100
+    color: bool = False
+    digits: int = 4
+
+
+PLAIN = Look()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, column heads and rows; `best` marks cells (row, column) that lead their column.
+
+    Numbers are kept whole here; each format rounds, or does not, by itself.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    best: frozenset[tuple[int, int]] = frozenset()
+    signed: frozenset[int] = frozenset()
+    rules: frozenset[int] = frozenset()
+
+    def is_number(self, column: int) -> bool:
+        """Tell whether a column holds numbers, and so stands to the right."""
+        values = [row[column] for row in self.rows if row[column] is not None]
+        return bool(values) and all(isinstance(v, int | float) for v in values)
+
+
+def shown(value: Cell, *, signed: bool = False, digits: int = 4) -> str:
+    """Return a cell as people read it: so many decimals, a dash for nothing."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Return text without characters that would move a terminal's cursor or break a line."""
+    return "".join(
+        c if c.isprintable() or c == " " else " " if unicodedata.category(c) == "Zs" else "\ufffd"
+        for c in text
+    )
+
+
+def leaders(rows: Sequence[Sequence[Cell]], columns: Sequence[int]) -> frozenset[tuple[int, int]]:
+    """Return the cells that hold the greatest number of their column, where rows differ at all."""
+    found = set()
+    for column in columns:
+        values = [row[column] for row in rows]
+        numbers = [v for v in values if isinstance(v, int | float)]
+        if len(numbers) < 2 or max(numbers) - min(numbers) < 1e-9:
+            continue
+        found |= {
+            (i, column)
+            for i, v in enumerate(values)
+            if isinstance(v, int | float) and max(numbers) - v < 1e-9
+        }
+    return frozenset(found)
