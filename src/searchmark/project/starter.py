@@ -47,7 +47,7 @@ def find_data(folder: Path) -> Found:
             f"{w}: {', '.join(_NAMES[w])} (.{', .'.join(_KINDS[w])})" for w in missing
         )
         raise InputError(
-            f"no file looks like the {' or the '.join(missing)} (looked in data/ too, for {looked})",
+            f"no file looks like the {' or the '.join(missing)} (here or in data/; {looked})",
             path=folder,
             fix="rename the files, or write searchmark.toml by hand",
         )

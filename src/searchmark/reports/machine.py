@@ -68,6 +68,7 @@ def verdict_json(verdict: Verdict) -> str:
             "worst_queries": [
                 {
                     "query_id": q.query_id,
+                    "text": q.text,
                     "measure": q.measure,
                     "baseline": q.baseline,
                     "candidate": q.candidate,

@@ -3,6 +3,9 @@
 from searchmark.gate.verdict import MeasureVerdict, Verdict
 from searchmark.reports.table import Cell, Table
 
+MAX_TEXT = 40
+"""Longer query texts are cut in tables; machine output has them whole."""
+
 
 def measure_table(verdict: Verdict) -> Table:
     """Return the gated measures: baseline, candidate, delta, limits and whether each passes."""
@@ -55,12 +58,17 @@ def worst_table(verdict: Verdict) -> Table | None:
         return None
     return Table(
         f"The {len(verdict.worst_queries)} queries that lost most",
-        ("query", "measure", "baseline", "candidate", "delta"),
+        ("query", "text", "measure", "baseline", "candidate", "delta"),
         tuple(
-            (q.query_id, q.measure, q.baseline, q.candidate, q.delta) for q in verdict.worst_queries
+            (q.query_id, _short(q.text), q.measure, q.baseline, q.candidate, q.delta)
+            for q in verdict.worst_queries
         ),
-        signed=frozenset({4}),
+        signed=frozenset({5}),
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
 def tables(verdict: Verdict) -> list[Table]:
