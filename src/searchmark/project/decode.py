@@ -53,6 +53,9 @@ def _value(value: Any, wanted: Any, key: str, problems: list[Problem]) -> Any:
     element = next((s for s in map(_element_of, _options(wanted)) if s is not None), None)
     if element is not None and isinstance(value, list):
         return [_value(v, element, f"{key}[{i}]", problems) for i, v in enumerate(value)]
+    values = next((v for v in map(_values_of, _options(wanted)) if v is not None), None)
+    if values is not None and isinstance(value, Mapping):
+        return {k: _value(v, values, _path(key, k), problems) for k, v in value.items()}
     try:
         return msgspec.convert(value, wanted)
     except (msgspec.ValidationError, ValueError) as error:
@@ -74,6 +77,13 @@ def _struct_of(wanted: Any) -> Any:
 def _element_of(wanted: Any) -> Any:
     if get_origin(wanted) is list:
         return _struct_of(get_args(wanted)[0])
+    return None
+
+
+def _values_of(wanted: Any) -> Any:
+    """Return the type of a dict's values; None for anything else, and for values of any type."""
+    if get_origin(wanted) is dict and get_args(wanted)[1] is not Any:
+        return get_args(wanted)[1]
     return None
 
 
