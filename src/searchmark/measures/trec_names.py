@@ -160,7 +160,7 @@ def _columns(name: TrecName, text: str | None, given: dict[str, Value]) -> list[
     label = name.name if text is None else f"{name.name}_{text}"
     extra = {} if text is None else _extra(name, text)
     if name.form == "text":
-        return [Column(label, name, length=int(str(extra.get("length", RELSTRING_LENGTH))))]
+        return [Column(label, name, length=int(extra.get("length", RELSTRING_LENGTH)))]
     return [Column(label, name, _measure(name, {**given, **extra}))]
 
 
@@ -186,12 +186,12 @@ def _numbers(name: TrecName, text: str | None, form: str) -> list[float]:
 
 def _extra(name: TrecName, text: str) -> dict[str, Value]:
     """Read parameters that are no cutoffs or points."""
-    number = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+    one = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
     forms = {
-        "gains": rf"[0-9]+={number}(?:,[0-9]+={number})*",
+        "gains": rf"[0-9]+={one}(?:,[0-9]+={one})*",
         "p": r"p=(?:0?\.[0-9]+|[01](?:\.0*)?)",
         "beta": r"[0-9]+\.?[0-9]*|\.[0-9]+",
-        "weights": rf"{number}(?:,{number}){{3}}",
+        "weights": rf"{one}(?:,{one}){{3}}",
         "recalls": r"[0-9.]+(?:,[0-9.]+)*",
         "length": r"[0-9]+",
     }
@@ -204,7 +204,8 @@ def _extra(name: TrecName, text: str) -> dict[str, Value]:
         return dict(zip("abcd", (float(x) for x in text.split(",")), strict=True))
     if name.takes == "recalls":
         return {"recalls": text.replace(",", ";")}
-    return {name.takes: float(text.removeprefix("p="))}
+    number = text.removeprefix("p=")
+    return {name.takes: int(number) if name.takes == "length" else float(number)}
 
 
 _EXAMPLES = {
