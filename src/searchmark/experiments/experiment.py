@@ -93,6 +93,10 @@ def run_experiment(
     ) as pool:
         for name in systems or list(project.systems):
             outcomes.append(_run_system(pool.open(name), project, inputs, store, progress))
+    if not any(o.failures for o in outcomes):
+        # until then every answer stays in a journal, so that the next try asks only what is missing
+        for outcome in outcomes:
+            store.journal(outcome.digest).unlink(missing_ok=True)
     return Experiment(inputs, tuple(outcomes), _evaluation(inputs, outcomes))
 
 
@@ -112,8 +116,6 @@ def _run_system(
         scores = summarize(system.name, hits, inputs.measures, _categories(inputs))
         manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
         write_bundle(store.bundle(digest), manifest, calls, scores)
-        if all(c.is_answer for c in calls):
-            journal.remove()  # with failures it stays, so that only those are asked again
     return Outcome(system.name, tuple(calls), hits, scores, digest, store.bundle(digest))
 
 

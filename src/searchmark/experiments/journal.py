@@ -47,10 +47,6 @@ class Journal:
         self._stream.flush()
         self.calls[call.query_id] = call
 
-    def remove(self) -> None:
-        """Delete the file: what it held is in a bundle now."""
-        self.path.unlink(missing_ok=True)
-
 
 @contextmanager
 def open_journal(path: Path) -> Iterator[Journal]:
