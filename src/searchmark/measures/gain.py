@@ -113,6 +113,7 @@ G = Spec(
     params={"gains": GAINS, "rel": REL, "docs": DOCS},
     trec="G",
     reference="trec_eval, experimental",
+    ties="sampled",
     edges=Edges(
         fewer_results="a relevant document that is not retrieved adds 0",
         negative_grades="earn nothing",

@@ -78,6 +78,7 @@ INF_AP = Spec(
     params={"rel": REL, "docs": DOCS, "negative": NEGATIVE},
     trec="infAP",
     reference="Yilmaz and Aslam 2006",
+    ties="sampled",
     edges=Edges(
         fewer_results="a relevant document that is not retrieved adds 0",
         negative_grades="judged, not relevant; with `negative=unjudged` in the pool but not judged",

@@ -51,7 +51,7 @@ def ndcg(shown: View, measure: Measure) -> Values:
     0.71
     """
     found = discounted(shown, shown.query, shown.rank, gains(shown.grade, measure), measure.cutoff)
-    best = _ideal_dcg(shown, measure)
+    best = ideal_dcg(shown, measure)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(best > 0, found / best, np.nan)
 
@@ -89,7 +89,7 @@ def dcg(shown: View, measure: Measure) -> Values:
     7.5
     """
     found = discounted(shown, shown.query, shown.rank, gains(shown.grade, measure), measure.cutoff)
-    return np.where(_ideal_dcg(shown, measure) > 0, found, np.nan)
+    return np.where(ideal_dcg(shown, measure) > 0, found, np.nan)
 
 
 def gains(grade: Ints, measure: Measure, rel: int | None = None) -> Floats:
@@ -141,7 +141,8 @@ def discounted(shown: View, query: Ints, rank: Ints, gain: Floats, cutoff: int |
     return shown.total(query[keep], gain[keep] / np.log2(rank[keep] + 1.0))
 
 
-def _ideal_dcg(shown: View, measure: Measure) -> Floats:
+def ideal_dcg(shown: View, measure: Measure) -> Floats:
+    """Return the DCG of each query's best ranking."""
     query, gain = ideal_gains(shown, measure)
     return discounted(shown, query, rank_within(query), gain, measure.cutoff)
 

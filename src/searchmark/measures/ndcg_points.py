@@ -149,7 +149,7 @@ NDCG_REL = Spec(
     params={"gains": GAINS, "rel": REL, "docs": DOCS},
     trec="ndcg_rel",
     reference="trec_eval, experimental",
-    ties="unknown",
+    ties="sampled",
     edges=_EDGES,
 )
 

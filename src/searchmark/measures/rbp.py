@@ -44,7 +44,7 @@ def rank_biased_precision(shown: View, measure: Measure) -> Values:
     found = shown.within(measure.cutoff) & (shown.grade >= rel)
     query = shown.query[found]
     weight = np.power(p, shown.rank[found] - 1.0)
-    total = shown.total(query, _gain(shown, measure)[found] * weight)
+    total = shown.total(query, hit_gain(shown, measure)[found] * weight)
     return np.where(shown.n_relevant(rel) > 0, (1.0 - p) * total, np.nan)
 
 
@@ -96,7 +96,8 @@ def rbp_residual(shown: View, measure: Measure) -> Values:
     return np.where((measure["end"] == "if-unjudged") & (n_judged == n_results), 0.0, left)
 
 
-def _gain(shown: View, measure: Measure) -> Floats:
+def hit_gain(shown: View, measure: Measure) -> Floats:
+    """Return what each hit would earn were it relevant."""
     if measure["gain"] == "binary":
         return np.ones(len(shown.grade))
     top = np.ones(shown.n_queries, np.int64)
@@ -150,7 +151,7 @@ RBP_RESIDUAL = Spec(
     missing="keep",
     profiles={"trec": {"p": 0.9, "end": "if-unjudged"}},
     reference="Moffat and Zobel 2008",
-    ties="unknown",
+    ties="sampled",
     edges=Edges(
         nothing_relevant="no matter",
         nothing_retrieved="1, all is open",

@@ -43,10 +43,16 @@ def r_precision(shown: View, measure: Measure) -> Values:
     0.5
     """
     n_relevant = shown.n_relevant(measure.integer("rel"))
-    places = np.trunc(measure.number("mult") * n_relevant + ROUND_UP)
+    places = r_places(shown, measure)
     found = _found(shown, measure, places)
     share = np.where(places > 0, found / np.maximum(places, 1), 0.0)
     return np.where(n_relevant > 0, share, np.nan)
+
+
+def r_places(shown: View, measure: Measure) -> Floats:
+    """Return how many results of each query are looked at."""
+    n_relevant = shown.n_relevant(measure.integer("rel"))
+    return np.trunc(measure.number("mult") * n_relevant + ROUND_UP)
 
 
 def relative_precision(shown: View, measure: Measure) -> Values:

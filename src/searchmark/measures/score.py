@@ -20,8 +20,8 @@ GEOMETRIC_FLOOR = 1e-5
 
 def values(hits: "Hits", measure: Measure) -> Values:
     """Return one value a query, in the order of the judged queries; NaN where it is left out."""
-    shown = view(hits, _docs(measure))
-    return _conventions(measure.spec.compute(shown, measure), hits, measure)
+    shown = view(hits, docs_flag(measure))
+    return settle(measure.spec.compute(shown, measure), hits, measure)
 
 
 def ceiling(hits: "Hits", measure: Measure) -> Values | None:
@@ -29,8 +29,8 @@ def ceiling(hits: "Hits", measure: Measure) -> Values | None:
     if not measure.spec.has_ceiling:
         return None
     params = dict(measure.params)
-    best = ideal(view(hits, _docs(measure)), int(str(params.get("rel") or 1)))
-    return _conventions(measure.spec.compute(best, measure), best.hits, measure)
+    best = ideal(view(hits, docs_flag(measure)), int(str(params.get("rel") or 1)))
+    return settle(measure.spec.compute(best, measure), best.hits, measure)
 
 
 def summarize(
@@ -111,12 +111,13 @@ def _n_judged(shown: View, cutoff: int | None) -> Values:
     return shown.count(shown.query[shown.within(cutoff)])
 
 
-def _docs(measure: Measure) -> str | None:
+def docs_flag(measure: Measure) -> str | None:
+    """Return the corpus field that says which documents can be right, if any."""
     docs = dict(measure.params).get("docs")
     return None if docs is None else str(docs)
 
 
-def _conventions(raw: Values, hits: "Hits", measure: Measure) -> Values:
+def settle(raw: Values, hits: "Hits", measure: Measure) -> Values:
     """Apply `empty` and `missing`. NaN goes in for undefined and comes out for left out."""
     params = dict(measure.params)
     undefined = np.isnan(raw)

@@ -15,7 +15,7 @@ Compute = Callable[[View, "Measure"], Values]
 Cutoff = Literal["required", "optional", "none"]
 Aggregate = Literal["mean", "sum", "geometric"]
 Kind = Literal["word", "whole number", "number"]
-Ties = Literal["better-first", "unaffected", "unknown"]
+Ties = Literal["better-first", "unaffected", "sampled", "unknown"]
 
 EMPTY = ("one", "zero", "skip")
 
