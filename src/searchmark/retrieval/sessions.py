@@ -1,8 +1,7 @@
 """Models opened in onnxruntime: from a BERT's weights, or from a file in the ONNX format."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +100,6 @@ def open_runner(model: Model, precision: Precision) -> Runner:
             fix="use precision fp32, or give a folder with a BERT's model.safetensors",
         )
     return _open_onnx(model)
-
-
-def digest_files(paths: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file, or of the SHA-256s of several."""
-    digests = []
-    for path in paths:
-        with path.open("rb") as file:
-            digests.append(file_digest(file, "sha256").hexdigest())
-    return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
 
 
 def _open_bert(model: Model, config: BertConfig, precision: Precision) -> Runner:

@@ -26,23 +26,33 @@ class Tokens:
     tokenizer: Any
     max_length: int
     n_special: int
+    has_marks: bool = True
 
     def read(self, texts: Sequence[str]) -> list[Tokenized]:
-        """Tokenize texts; one that is nothing but the model's own marks gets no tokens."""
-        found = self.tokenizer.encode_batch_fast([_encodable(text) for text in texts])
-        return [self._tokenized(encoding) for encoding in found]
+        """Tokenize texts; a blank one, or one of nothing but the model's marks, has no tokens."""
+        found = self.tokenizer.encode_batch_fast(
+            [_encodable(text) for text in texts], add_special_tokens=self.has_marks
+        )
+        return [
+            self._tokenized(encoding, is_blank=not text.strip())
+            for encoding, text in zip(found, texts, strict=True)
+        ]
 
-    def _tokenized(self, encoding: Any) -> Tokenized:
+    def _tokenized(self, encoding: Any, *, is_blank: bool) -> Tokenized:
         ids: list[int] = encoding.ids
-        if len(ids) <= self.n_special:
+        if is_blank or len(ids) <= self.n_special:
             return Tokenized([], is_truncated=False)
         # what was cut off is asked for only where something can have been
         cut = len(ids) >= self.max_length and bool(encoding.overflowing)
         return Tokenized(ids, is_truncated=cut)
 
 
-def open_tokens(path: Path, max_length: int, vocabulary: int | None) -> Tokens:
+def open_tokens(
+    path: Path, max_length: int, vocabulary: int | None, *, marks: bool = True
+) -> Tokens:
     """Read ``tokenizer.json``; what it says on cutting and padding is replaced.
+
+    Without `marks` the model's own tokens are not put around a text.
 
     Raises
     ------
@@ -55,7 +65,7 @@ def open_tokens(path: Path, max_length: int, vocabulary: int | None) -> Tokens:
         tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the tokenizers library raises plain Exception
         raise InputError(f"the model's tokenizer cannot be read ({error})", path=path) from None
-    n_special = tokenizer.num_special_tokens_to_add(is_pair=False)
+    n_special = tokenizer.num_special_tokens_to_add(is_pair=False) if marks else 0
     if max_length <= n_special:
         raise InputError(f"the model reads only {max_length} tokens a text", path=path)
     size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
@@ -65,7 +75,7 @@ def open_tokens(path: Path, max_length: int, vocabulary: int | None) -> Tokens:
         )
     tokenizer.enable_truncation(max_length)
     tokenizer.no_padding()
-    return Tokens(tokenizer, max_length, n_special)
+    return Tokens(tokenizer, max_length, n_special, marks)
 
 
 def batches_of_one_length(lengths: Sequence[int]) -> list[list[int]]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import InputError, OutsideError
-from searchmark.retrieval.encoders import Encoder, Generation, Progress
+from searchmark.retrieval.encoders import Encoder
+from searchmark.retrieval.generation import Generation, Progress
 
 Floats = NDArray[np.float32]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError, OutsideError
 from searchmark.retrieval import vectors
-from searchmark.retrieval.encoders import Generation, Progress
+from searchmark.retrieval.generation import Generation, Progress
 from searchmark.retrieval.vectors import VectorCache, digest_text, encode_cached
 
 GENERATION = Generation("fake", "a" * 64, 3, "mean", True, "fp32", 8, "b" * 64)
