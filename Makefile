@@ -30,7 +30,7 @@ demo: setup
 	@$(BIN)/searchmark demo
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --doctest-modules tests src
 
 check: setup-dev
 	$(BIN)/ruff format --check .

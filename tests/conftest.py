@@ -1,12 +1,28 @@
 """Fixtures every kind of test may use."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 REQUIRE_ALL = os.environ.get("SEARCHMARK_REQUIRE_ALL") == "1"
+NO_COLLECTIONS = "the test collections (folder 'shared' beside the repository) are not here"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into a failure where everything that can be installed has to be there."""
+    report = yield
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr)
+        if NO_COLLECTIONS not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"skipped under SEARCHMARK_REQUIRE_ALL=1: {reason}"
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +30,7 @@ def shared() -> Path:
     """Folder with the real test collections, beside the repository."""
     folder = REPOSITORY.parent / "shared"
     if not (folder / "data").is_dir():
-        pytest.skip("the test collections (folder 'shared' beside the repository) are not here")
+        pytest.skip(NO_COLLECTIONS)
     return folder
 
 

@@ -51,7 +51,7 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with (
         open_journal(path),
-        pytest.raises(InputError, match="another run .* is under way"),
+        pytest.raises(InputError, match=r"another run .* is under way"),
         open_journal(path),
     ):
         pass

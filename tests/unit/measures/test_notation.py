@@ -134,6 +134,17 @@ def test_every_name_loads_a_spec_of_that_name():
         assert spec.name == name
 
 
+@pytest.mark.parametrize("name", MEASURES.names())
+def test_every_spelling_of_a_measure_finds_it(name):
+    spec = MEASURES.load(name)
+    at = {"required": "@1"}.get(spec.cutoff, "")
+    for spelling in spec.names():
+        assert parse_measure(spelling + at).spec is spec
+        assert parse_measure(spelling.upper() + at).spec is spec
+    if spec.trec_cut:
+        assert parse_measure(f"{spec.trec_cut}_1", "trec").spec is spec
+
+
 def test_two_measures_cannot_claim_one_spelling(monkeypatch):
     twin = Spec(name="Twin", summary="", compute=MEASURES.load("RR").compute, aliases=("mrr",))
     names, load = [*MEASURES.names(), "Twin"], MEASURES.load
