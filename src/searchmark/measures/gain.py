@@ -22,6 +22,11 @@ def binary_g(shown: View, measure: Measure) -> Values:
     Values, shape (n_queries,), in [0, 1]; NaN where nothing is relevant. Unjudged results count as
     not relevant; a relevant document that is not retrieved adds 0.
 
+    Notes
+    -----
+    ``(1/R) * sum of 1 / log2(2 + n)`` over the retrieved relevant documents, with n results above
+    that are not relevant and R relevant documents in all.
+
     References
     ----------
     trec_eval (Buckley), experimental.

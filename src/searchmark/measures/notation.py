@@ -12,7 +12,7 @@ from searchmark.measures.table import PROFILE_DEFAULTS, names_with_cutoff, spell
 
 MAX_CUTOFF = 1_000_000
 
-_FORM = re.compile(r"\s*(\w[\w.]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
+_FORM = re.compile(r"\s*(\w[\w.-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 

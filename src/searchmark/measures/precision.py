@@ -72,6 +72,11 @@ def average_precision(shown: View, measure: Measure) -> Values:
     Values, shape (n_queries,), in [0, 1]; NaN where nothing is relevant. A relevant document that
     is not retrieved counts as precision 0.
 
+    Notes
+    -----
+    ``(1/R) * sum of j / rank`` over the retrieved relevant documents, the j-th at its rank, with R
+    relevant documents in all.
+
     References
     ----------
     Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
@@ -141,7 +146,7 @@ GMAP = Spec(
     summary="geometric mean of AP over queries, each at least 0.00001",
     compute=average_precision,
     params={"rel": REL, "docs": DOCS},
-    aliases=("GM-AP", "GMMAP"),
+    aliases=("GM-AP",),
     trec="gm_map",
     aggregate="geometric",
     reference="Robertson, On GMAP, CIKM 2006",

@@ -31,14 +31,18 @@ def of_the_set(shown: View, measure: Measure, formula: Formula) -> Values:
     measure
         `rel`, the least grade that is relevant, and what the formula takes.
     formula
-        From the counts (b relevant retrieved, n retrieved, R relevant) to values:
-        SetP ``b/n``, SetR ``b/R``, SetAP ``b*b/(n*R)``, SetRelativeP ``b/min(n, R)``, and
-        SetF ``(beta + 1) * P * R / (beta * P + R)``, beta being the weight of recall.
+        From counts to values.
 
     Returns
     -------
     Values, shape (n_queries,), in [0, 1]: 0 where nothing was retrieved, NaN where nothing is
     relevant.
+
+    Notes
+    -----
+    With n documents retrieved, R relevant and b both: SetP ``b/n``, SetR ``b/R``, SetAP
+    ``b*b/(n*R)``, SetRelativeP ``b/min(n, R)``, SetF ``(beta + 1) * P * R / (beta * P + R)`` of
+    SetP and SetR.
 
     References
     ----------
