@@ -126,11 +126,12 @@ def _of_first_tie(
     """Apply `chance` to rank, size and relevant documents of each query's first tie with any."""
     tie = _ties(shown, measure)
     limit = np.inf if measure.cutoff is None else float(measure.cutoff)
-    result = np.zeros(shown.n_queries)
-    for at in np.flatnonzero(tie.n_above == 0).tolist():
+    result = measure.spec.compute(shown, measure)
+    # only where that document is tied is there anything to expect
+    for at in np.flatnonzero((tie.n_above == 0) & (tie.last > tie.first)).tolist():
         first, size = int(tie.first[at]), int(tie.last[at] - tie.first[at] + 1)
         result[tie.query[at]] = chance(first, size, int(tie.n_relevant[at]), limit)
-    return _over(result, 1.0, shown, measure)
+    return result
 
 
 def _first_at(first: int, size: int, n_relevant: int, limit: float) -> float:

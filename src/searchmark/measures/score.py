@@ -120,16 +120,13 @@ def docs_flag(measure: Measure) -> str | None:
 def settle(raw: Values, hits: "Hits", measure: Measure) -> Values:
     """Apply `empty` and `missing`. NaN goes in for undefined and comes out for left out."""
     params = dict(measure.params)
-    undefined = np.isnan(raw)
     settled = raw
     if "empty" in params:
         fill = {"one": 1.0, "zero": 0.0, "skip": np.nan}[str(params["empty"])]
-        settled = np.where(undefined, fill, raw)
-    if "missing" in params:
-        missing = ~hits.answered & ~np.isnan(settled)
-        if params["missing"] != "keep":
-            fill = {"zero": 0.0, "skip": np.nan}[str(params["missing"])]
-            settled = np.where(missing, fill, settled)
+        settled = np.where(np.isnan(raw), fill, raw)
+    if params.get("missing", "keep") != "keep":
+        fill = {"zero": 0.0, "skip": np.nan}[str(params["missing"])]
+        settled = np.where(~hits.answered & ~np.isnan(settled), fill, settled)
     return settled
 
 

@@ -88,30 +88,35 @@ def band(
     """
     if measure.spec.ties == "unknown":
         return None
-    asked = values(hits, measure)
-    plain = aggregate(asked, measure)
-    if plain is None:
+    plain = values(hits, measure)
+    if np.isnan(plain).all():
         return None
     if measure.spec.ties == "unaffected" or not (hits.tie_last > hits.tie_first).any():
-        return Band(plain, plain, plain, is_exact=True, is_proven=True, n_queries=0)
-    ends = [values(_by_grade(hits, measure, best=b), measure) for b in (False, True)]
+        number = _mean(plain, measure)
+        return Band(number, number, number, is_exact=True, is_proven=True, n_queries=0)
+    worst, best = (values(_by_grade(hits, measure, best=b), measure) for b in (False, True))
     expected = _closed_form(hits, measure)
     drawn: list[Values] = []
-    if expected is None or measure.spec.ties == "sampled":
-        drawn = [values(order, measure) for order in _random_orders(hits, n_samples, seed)]
-    if measure.spec.ties == "sampled":
-        ends = _ends([*ends, *drawn, asked], measure)
     if expected is None:
-        expected = float(np.mean([aggregate(values, measure) for values in drawn]))
-    worst, best = (float(str(aggregate(end, measure))) for end in ends)
+        drawn = [values(order, measure) for order in _random_orders(hits, n_samples, seed)]
+    is_proven = measure.spec.ties == "better-first"
+    if not is_proven:
+        worst, best = _ends([worst, best, plain, *drawn], measure)
     return Band(
-        worst,
-        expected,
-        best,
-        is_exact=not drawn,
-        is_proven=measure.spec.ties != "sampled",
-        n_queries=int((np.nan_to_num(ends[0]) != np.nan_to_num(ends[1])).sum()),
+        worst=_mean(worst, measure),
+        expected=_mean(expected, measure)
+        if expected is not None
+        else float(np.mean([_mean(order, measure) for order in drawn])),
+        best=_mean(best, measure),
+        is_exact=expected is not None,
+        is_proven=is_proven,
+        n_queries=int((np.nan_to_num(worst) != np.nan_to_num(best)).sum()),
     )
+
+
+def _mean(per_query: Values, measure: Measure) -> float:
+    number = aggregate(per_query, measure)
+    return float("nan") if number is None else number
 
 
 def _ends(tried: list[Values], measure: Measure) -> list[Values]:
@@ -120,12 +125,11 @@ def _ends(tried: list[Values], measure: Measure) -> list[Values]:
     return ends if measure.spec.higher_is_better else ends[::-1]
 
 
-def _closed_form(hits: "Hits", measure: Measure) -> float | None:
+def _closed_form(hits: "Hits", measure: Measure) -> Values | None:
     form = CLOSED_FORMS.get(measure.spec.name)
     if form is None:
         return None
-    expected = form(view(hits, docs_flag(measure)), measure)
-    return aggregate(settle(expected, hits, measure), measure)
+    return settle(form(view(hits, docs_flag(measure)), measure), hits, measure)
 
 
 def _by_grade(hits: "Hits", measure: Measure, *, best: bool) -> "Hits":
