@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from searchmark.errors import InputError, nearest
 from searchmark.measures.spec import Measure, Param, Spec, Value
-from searchmark.measures.table import PROFILE_DEFAULTS, names_with_cutoff, spellings
+from searchmark.measures.table import PROFILE_DEFAULTS, find_spec, names_with_cutoff, spellings
 
 MAX_CUTOFF = 1_000_000
 
@@ -81,8 +81,9 @@ def _split(text: str) -> _Parts:
             fix="write NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, such as P(rel=2)@5",
         )
     name, inside, at = form[1], form[2] or "", form[3]
-    if name.lower() in spellings():
-        return _Parts(spellings()[name.lower()], inside, at)
+    spec = find_spec(name)
+    if spec is not None:
+        return _Parts(spec, inside, at)
     stem, _, number = text.strip().rpartition("_")
     if stem.lower() in names_with_cutoff() and _NUMBER.fullmatch(number):
         spec = names_with_cutoff()[stem.lower()]

@@ -68,6 +68,19 @@ PROFILE_DEFAULTS: dict[str, dict[str, str]] = {
 
 
 @cache
+def find_spec(name: str) -> Spec | None:
+    """Return the measure of that name, alias or trec_eval name, in any case; None if unknown.
+
+    A proper name loads the file of that measure only; anything else needs all of them.
+    """
+    proper = {n.lower(): n for n in MEASURES.names()}
+    if name.lower() in proper:
+        spec: Spec = MEASURES.load(proper[name.lower()])
+        return spec
+    return spellings().get(name.lower())
+
+
+@cache
 def spellings() -> dict[str, Spec]:
     """Return every name, alias and trec_eval name, lower case, with the measure it means."""
     found: dict[str, Spec] = {}

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from searchmark.errors import InputError
@@ -158,3 +161,14 @@ def test_two_measures_cannot_claim_one_spelling(monkeypatch):
             spellings()
     finally:
         spellings.cache_clear()
+
+
+def test_a_proper_name_loads_the_file_of_that_measure_only():
+    code = (
+        "import sys; from searchmark.measures.notation import parse_measure; "
+        "parse_measure('ndcg@10'); print(*sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(ran.stdout.split())
+    assert "searchmark.measures.ndcg" in loaded
+    assert not loaded & {"searchmark.measures.sets", "searchmark.data", "polars"}
