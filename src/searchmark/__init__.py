@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
+    from searchmark.api import Result, evaluate
     from searchmark.errors import SearchmarkError
 
 _LAZY = {
+    "Result": "searchmark.api",
     "SearchmarkError": "searchmark.errors",
+    "evaluate": "searchmark.api",
 }
 
-__all__ = ["SearchmarkError", "__version__"]
+__all__ = ["Result", "SearchmarkError", "__version__", "evaluate"]
 
 
 def __getattr__(name: str) -> object:

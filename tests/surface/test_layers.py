@@ -17,6 +17,7 @@ ORDER = (
     "diagnosis",
     "gate",
     "reports",
+    "api",
     "project",
     "experiments",
     "demo",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "demo": ("searchmark.cli.demo:demo", "Try everything on a catalog that comes along."),
     "init": ("searchmark.cli.init:init", "Write a project file for the data in a folder."),
+    "eval": ("searchmark.cli.eval:evaluate", "Evaluate run files against judgments."),
     "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),

@@ -1,7 +1,11 @@
 """The numbers of a table and what each of them rests on: values only, made by `score`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from searchmark.measures.ties import Band
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,33 @@ class SystemScores:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What a run's numbers rest on.
+
+    `n_queries` were judged, `n_answered` of them the run answers, `n_missing` it does not; for
+    `n_empty` nothing is relevant. `n_unjudged_queries` stand in the run and not in the judgments.
+    `n_duplicates` documents were dropped because they stood twice in a query. `n_tied` judged
+    documents share their score with others, so that the order rule decided their rank.
+    """
+
+    n_queries: int
+    n_answered: int
+    n_missing: int
+    n_empty: int
+    n_unjudged_queries: int
+    n_retrieved: int
+    n_judged_retrieved: int
+    n_duplicates: int
+    n_tied: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """Several systems over one query set: what every report shows.
 
     `conventions` maps a measure to its full notation with every parameter in force; `profile` names
-    the defaults. `notes` are sentences that the reader of the numbers needs.
+    the defaults. `notes` are sentences that the reader of the numbers needs. `counts` and `bands`
+    (how far ties move a mean) are by system, where they were asked for.
     """
 
     systems: tuple[SystemScores, ...]
@@ -59,3 +85,5 @@ class Evaluation:
     categories: Mapping[str, int]
     digests: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+    bands: "Mapping[str, Mapping[str, Band]]" = field(default_factory=dict)

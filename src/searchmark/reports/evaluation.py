@@ -72,6 +72,58 @@ def counts_table(evaluation: Evaluation) -> Table:
     )
 
 
+def ties_table(evaluation: Evaluation) -> Table | None:
+    """Return what the means could be in other orders of tied documents; None where none moves."""
+    rows: list[tuple[Cell, ...]] = []
+    for scores in evaluation.systems:
+        for measure, band in evaluation.bands.get(scores.system, {}).items():
+            value = scores.mean(measure).value
+            expected: Cell = band.expected if band.is_exact else f"~{band.expected:.4f}"
+            row = (scores.system, measure, band.worst, expected, value, band.best, band.n_queries)
+            rows.append(row)
+    if not rows:
+        return None
+    return Table(
+        "Ties: what these means could be in another order of equal scores",
+        ("system", "measure", "worst", "expected", "as ordered", "best", "queries"),
+        tuple(rows),
+    )
+
+
+def basis_table(evaluation: Evaluation) -> Table | None:
+    """Return the counts of each run; None where nobody counted."""
+    if not evaluation.counts:
+        return None
+    return Table(
+        "What the numbers rest on",
+        (
+            "system",
+            "judged",
+            "answered",
+            "missing",
+            "no relevant",
+            "not judged",
+            "retrieved",
+            "tied",
+            "duplicates",
+        ),
+        tuple(
+            (
+                name,
+                c.n_queries,
+                c.n_answered,
+                c.n_missing,
+                c.n_empty,
+                c.n_unjudged_queries,
+                c.n_retrieved,
+                c.n_tied,
+                c.n_duplicates,
+            )
+            for name, c in evaluation.counts.items()
+        ),
+    )
+
+
 def needs_counts(evaluation: Evaluation) -> bool:
     """Tell whether any query is missing, left out or rests on unjudged results."""
     return any(

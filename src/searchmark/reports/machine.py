@@ -19,7 +19,9 @@ def evaluation_json(evaluation: Evaluation, *, per_query: bool = False) -> str:
         {
             "format": EVALUATION_FORMAT,
             "searchmark": __version__,
-            "systems": {s.system: _system(s, per_query=per_query) for s in evaluation.systems},
+            "systems": {
+                s.system: _system(s, evaluation, per_query=per_query) for s in evaluation.systems
+            },
             "n_queries": evaluation.n_queries,
             "categories": dict(evaluation.categories),
             "profile": evaluation.profile,
@@ -30,7 +32,7 @@ def evaluation_json(evaluation: Evaluation, *, per_query: bool = False) -> str:
     )
 
 
-def _system(scores: SystemScores, *, per_query: bool) -> dict[str, Any]:
+def _system(scores: SystemScores, evaluation: Evaluation, *, per_query: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "measures": {m.measure: _mean(m) for m in scores.means},
         "by_category": {
@@ -38,6 +40,10 @@ def _system(scores: SystemScores, *, per_query: bool) -> dict[str, Any]:
         },
         "n_failed": scores.n_failed,
     }
+    if scores.system in evaluation.counts:
+        found["counts"] = msgspec.to_builtins(evaluation.counts[scores.system])
+    for measure, band in evaluation.bands.get(scores.system, {}).items():
+        found["measures"][measure]["ties"] = msgspec.to_builtins(band)
     if per_query:
         found["per_query"] = {m: dict(values) for m, values in scores.per_query.items()}
     return found

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from html import escape
 
 from searchmark.reports.table import Cell, Table, clean, shown
 
@@ -31,6 +32,25 @@ def _cell(table: Table, at: tuple[int, int], value: Cell, digits: int) -> str:
 def escaped(text: str) -> str:
     """Return text whose characters Markdown and HTML would read as markup stand for themselves."""
     return clean(text).strip().translate(_SPECIAL)
+
+
+def html_table(table: Table, lines: Sequence[str] = (), digits: int = 4) -> str:
+    """Return a table as HTML without scripts or styles from outside; every text is escaped."""
+    numeric = ["right" if table.is_number(c) else "left" for c in range(len(table.columns))]
+    head = "".join(f"<th>{escape(clean(c))}</th>" for c in table.columns)
+    body = []
+    for r, row in enumerate(table.rows):
+        cells = []
+        for c, value in enumerate(row):
+            text = escape(shown(value, signed=c in table.signed, digits=digits))
+            text = f"<b>{text}</b>" if (r, c) in table.best else text
+            cells.append(f'<td style="text-align:{numeric[c]}">{text}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    below = "".join(f"<br><small>{escape(clean(line))}</small>" for line in lines)
+    return (
+        f"<table><caption>{escape(clean(table.title))}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table>{below}"
+    )
 
 
 def _line(cells: Iterable[str]) -> str:

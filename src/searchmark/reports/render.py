@@ -30,7 +30,11 @@ def evaluation_text(
     tables = [evaluations.comparison_table(evaluation)]
     if system is not None and (by_category := evaluations.category_table(evaluation, system)):
         tables.append(by_category)
-    if evaluations.needs_counts(evaluation):
+    if (ties := evaluations.ties_table(evaluation)) is not None:
+        tables.append(ties)
+    if (basis := evaluations.basis_table(evaluation)) is not None:
+        tables.append(basis)
+    elif evaluations.needs_counts(evaluation):
         tables.append(evaluations.counts_table(evaluation))
     conventions = evaluations.convention_lines(evaluation)
     if form == "markdown":

@@ -1,0 +1,265 @@
+"""``searchmark.evaluate``: judgments and runs in, numbers out, with what they rest on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from searchmark.errors import InputError
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.score import summarize
+from searchmark.measures.summary import Counts, Evaluation
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from searchmark.data.hits import Hits, Order, ScoreType
+    from searchmark.data.judged import Judged
+    from searchmark.measures.spec import Measure
+    from searchmark.measures.ties import Band
+
+DEFAULT_MEASURES = ("nDCG@10", "RR", "R@100", "AP")
+PROFILE = "trec"
+"""The profile of files that other tools evaluate too: trec_eval's numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Measured runs: means, every query's value, conventions, counts and how far ties move them.
+
+    Shows itself as a table, in a terminal and in a notebook.
+    """
+
+    evaluation: Evaluation
+
+    @property
+    def counts(self) -> Mapping[str, Counts]:
+        """Run -> what its numbers rest on."""
+        return self.evaluation.counts
+
+    @property
+    def bands(self) -> "Mapping[str, Mapping[str, Band]]":
+        """Run -> measure -> how far ties move its mean; without the measures they do not move."""
+        return self.evaluation.bands
+
+    @property
+    def means(self) -> dict[str, dict[str, float | None]]:
+        """Run -> measure -> mean."""
+        return {s.system: {m.measure: m.value for m in s.means} for s in self.evaluation.systems}
+
+    @property
+    def conventions(self) -> Mapping[str, str]:
+        """Measure as written -> with every parameter in force."""
+        return self.evaluation.conventions
+
+    @property
+    def per_query(self) -> "pl.DataFrame":
+        """Every value: `system`, `query_id`, `measure`, `value`."""
+        import polars as pl
+
+        rows = [
+            (s.system, query_id, measure, value)
+            for s in self.evaluation.systems
+            for measure, found in s.per_query.items()
+            for query_id, value in found.items()
+        ]
+        names = {"system": pl.String, "query_id": pl.String, "measure": pl.String}
+        return pl.DataFrame(rows, schema={**names, "value": pl.Float64}, orient="row")
+
+    def __getitem__(self, measure: str) -> float | None:
+        """Return the mean of a measure, where a single run was evaluated."""
+        if len(self.evaluation.systems) != 1:
+            raise InputError("several runs were evaluated", fix="use .means[RUN][MEASURE]")
+        return self.evaluation.systems[0].mean(measure).value
+
+    def __repr__(self) -> str:
+        """Return the table as plain text."""
+        from searchmark.reports.render import evaluation_text
+
+        return evaluation_text(self.evaluation, "terminal")
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        from searchmark.reports.evaluation import comparison_table, convention_lines
+        from searchmark.reports.markup import html_table
+
+        return html_table(comparison_table(self.evaluation), convention_lines(self.evaluation))
+
+
+def evaluate(
+    qrels: Any,
+    run: Any,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    *,
+    profile: str = PROFILE,
+    order: "Order" = "score",
+    scores: "ScoreType" = "float64",
+) -> Result:
+    """Evaluate one run, or several as a dict of name -> run.
+
+    Parameters
+    ----------
+    qrels
+        Judgments: a path, ``{query_id: {doc_id: grade}}``, a Polars, pandas or Arrow table with
+        columns such as `query_id`, `doc_id`, `grade`, or an iterable of such tuples.
+    run
+        A ranking in the same forms, with a score in the place of the grade; or a dict of name ->
+        ranking.
+    measures
+        Notation of the measures, such as ``"nDCG@10"``.
+    profile
+        Where unstated conventions come from: trec (trec_eval's numbers), graded or answerable.
+    order
+        "score": by score, then document id; "rank": the given ranks are the truth.
+    scores
+        "float32" compares scores as pytrec_eval and ir_measures do.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be read, with the place and what to do.
+
+    Examples
+    --------
+    >>> from searchmark import evaluate
+    >>> result = evaluate({"q1": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
+    >>> result["RR"], result["P@1"]
+    (0.5, 0.0)
+    """
+    from searchmark.data.given import as_qrels
+    from searchmark.data.judged import prepare
+
+    parsed = [parse_measure(m, profile) for m in measures]
+    judged = prepare(as_qrels(qrels))
+    found = {name: _hits(given, name, judged, order, scores) for name, given in _named(run).items()}
+    return summarized(found, parsed, profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How run files are read: what orders them, and what becomes of repeated documents."""
+
+    order: "Order" = "score"
+    scores: "ScoreType" = "float64"
+    keep_first: bool = False
+
+
+def hits_of_files(qrels: Path, runs: Sequence[Path], reading: Reading) -> "dict[str, Hits]":
+    """Read judgments and run files, and reduce each run, named by its tag, to its hits."""
+    from searchmark.data.hits import find_hits
+    from searchmark.data.judged import prepare
+    from searchmark.data.qrels import read_qrels
+    from searchmark.data.run import read_run
+
+    judged = prepare(read_qrels(qrels))
+    found: dict[str, Hits] = {}
+    for path in runs:
+        run = read_run(path)
+        name = run.name if run.name not in found else str(path)
+        found[name] = find_hits(
+            run,
+            judged,
+            order=reading.order,
+            scores=reading.scores,
+            keep_first=reading.keep_first,
+        )
+    return found
+
+
+def evaluate_files(
+    hits: "Mapping[str, Hits]",
+    measures: Sequence[str],
+    profile: str = PROFILE,
+    *,
+    complete: bool = False,
+    ties: bool = True,
+) -> Result:
+    """Score hits by name; `complete` counts judged queries that a run does not answer as 0."""
+    parsed = [parse_measure(m, profile) for m in dict.fromkeys(measures)]
+    if complete:
+        parsed = [_counting_missing(m) for m in parsed]
+    return summarized(hits, parsed, profile, ties=ties)
+
+
+def _counting_missing(measure: "Measure") -> "Measure":
+    params = tuple((n, "zero" if n == "missing" else v) for n, v in measure.params)
+    return replace(measure, params=params)
+
+
+def summarized(
+    hits: "Mapping[str, Hits]", measures: "Sequence[Measure]", profile: str, *, ties: bool = True
+) -> Result:
+    """Score hits by name, with their counts and, where asked for, the bands of their ties."""
+    scores = tuple(summarize(name, found, measures) for name, found in hits.items())
+    judged = next(iter(hits.values())).judged
+    return Result(
+        Evaluation(
+            systems=scores,
+            conventions={m.written: m.full for m in measures},
+            profile=profile,
+            n_queries=judged.n_queries,
+            categories={},
+            digests={},
+            counts={name: count(found) for name, found in hits.items()},
+            bands={name: _bands(found, measures) for name, found in hits.items()} if ties else {},
+        )
+    )
+
+
+def count(hits: "Hits") -> Counts:
+    """Count what a run's numbers rest on."""
+    judged = hits.judged
+    relevant = np.bincount(judged.query[judged.grade > 0], minlength=judged.n_queries)
+    n_answered = int(hits.answered.sum())
+    return Counts(
+        n_queries=judged.n_queries,
+        n_answered=n_answered,
+        n_missing=judged.n_queries - n_answered,
+        n_empty=int((relevant == 0).sum()),
+        n_unjudged_queries=hits.n_unjudged_queries,
+        n_retrieved=int(hits.n_retrieved.sum()),
+        n_judged_retrieved=len(hits.row),
+        n_duplicates=hits.n_duplicates,
+        n_tied=int((hits.tie_last > hits.tie_first).sum()),
+    )
+
+
+def _bands(hits: "Hits", measures: "Sequence[Measure]") -> "dict[str, Band]":
+    """Return the bands of the measures that ties move."""
+    if not (hits.tie_last > hits.tie_first).any():
+        return {}
+    from searchmark.measures.ties import band
+
+    found = {m.written: band(hits, m) for m in measures}
+    return {name: b for name, b in found.items() if b is not None and b.n_queries}
+
+
+def _named(run: Any) -> dict[str, Any]:
+    """Return runs by name; a dict of query -> dict is one run, not several."""
+    if not isinstance(run, Mapping):
+        return {"run": run}
+    if not run:
+        raise InputError("there is no run to evaluate", fix="give at least one")
+    first = next(iter(run.values()))
+    inner = next(iter(first.values()), None) if isinstance(first, Mapping) else None
+    is_one = isinstance(first, Mapping) and not isinstance(inner, Mapping)
+    return {"run": run} if is_one else {str(name): given for name, given in run.items()}
+
+
+def _hits(given: Any, name: str, judged: "Judged", order: "Order", scores: "ScoreType") -> "Hits":
+    import polars as pl
+
+    from searchmark.data.given import as_run
+    from searchmark.data.hits import find_hits
+
+    run = as_run(given, name)
+    if order == "rank" and "rank" not in run.frame.columns:
+        counted = pl.int_range(1, pl.len() + 1).over("query_id").alias("rank")
+        run = replace(run, frame=run.frame.with_columns(counted))
+    return find_hits(run, judged, order=order, scores=scores)
