@@ -99,7 +99,7 @@ def test_given_ranks_can_be_the_truth() -> None:
     ("qrels", "run", "message"),
     [
         (QRELS, 7, "of type int: no path, dict, table or tuples"),
-        (QRELS, [("q", "d")], "no path, dict, table or tuples of three"),
+        (QRELS, [("q", "d")], "no path, dict, table or tuples"),
         (QRELS, {}, "no run to evaluate"),
         (QRELS, {"q": {"d": "high"}}, "no number"),
         (QRELS, {"q": {"d": float("nan")}}, "NaN"),

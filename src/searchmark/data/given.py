@@ -103,7 +103,7 @@ def _from_tuples(given: Iterable[Any], what: str, value: str) -> pl.DataFrame:
         rows = [(q, d, n) for q, d, n in given]
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"the {what} is of type {type(given).__name__}: no path, dict, table or tuples of three",
+            f"the {what} is of type {type(given).__name__}: no path, dict, table or tuples",
             fix=f"give (query id, document id, {value}) tuples",
         ) from error
     return _checked([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], what, value)
