@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format clean lock setup setup-dev pictures
+.PHONY: demo test check format clean lock setup setup-dev pictures bench-eval
 
 setup: $(VENV)/.base-stamp
 setup-dev: $(VENV)/.dev-stamp
@@ -47,6 +47,15 @@ pictures: setup
 	$(BIN)/searchmark demo build/demo >/dev/null
 	$(BIN)/searchmark run build/demo --format json | $(BIN)/python docs/pictures.py
 
+# The synthetic runs are made by gen_run.py beside the test collections; BENCH keeps them.
+BENCH ?= build/bench
+bench-eval: setup-dev
+	$(PIP) install --require-hashes -r requirements/bench.txt
+	for s in "1000 100" "6980 1000"; do set -- $$s; test -d $(BENCH)/$$1 || \
+	  $(BIN)/python ../shared/bench/gen_run.py $(BENCH)/$$1 $$1 $$2 --shuffle --gz --zst --parquet; done
+	$(BIN)/python benchmarks/eval.py $(BENCH)/1000
+	$(BIN)/python benchmarks/eval.py $(BENCH)/6980 --rounds 3
+
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -57,4 +66,5 @@ lock:
 	$(LOCK) requirements/base.in -o requirements/base.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
+	$(LOCK) requirements/bench.in -o requirements/bench.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate requirements/models.in -o requirements/models.txt
