@@ -152,23 +152,19 @@ class Reading:
 
 def hits_of_files(qrels: Path, runs: Sequence[Path], reading: Reading) -> "dict[str, Hits]":
     """Read judgments and run files, and reduce each run, named by its tag, to its hits."""
-    from searchmark.data.hits import find_hits
-    from searchmark.data.judged import prepare
-    from searchmark.data.qrels import read_qrels
-    from searchmark.data.run import read_run
+    from searchmark.data.reading import hits_in_file, judged_from_file
 
-    judged = prepare(read_qrels(qrels))
+    judged = judged_from_file(qrels)
     found: dict[str, Hits] = {}
     for path in runs:
-        run = read_run(path)
-        name = run.name if run.name not in found else str(path)
-        found[name] = find_hits(
-            run,
+        name, hits = hits_in_file(
+            path,
             judged,
             order=reading.order,
             scores=reading.scores,
             keep_first=reading.keep_first,
         )
+        found[name if name not in found else str(path)] = hits
     return found
 
 
@@ -256,7 +252,7 @@ def _hits(given: Any, name: str, judged: "Judged", order: "Order", scores: "Scor
     import polars as pl
 
     from searchmark.data.given import as_run
-    from searchmark.data.hits import find_hits
+    from searchmark.data.ordering import find_hits
 
     run = as_run(given, name)
     if order == "rank" and "rank" not in run.frame.columns:

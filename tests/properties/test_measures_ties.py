@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from searchmark.data.hits import Hits, find_hits
+from searchmark.data.hits import Hits
 from searchmark.data.judged import prepare
+from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run
 from searchmark.measures.expectation import CLOSED_FORMS

@@ -6,8 +6,9 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from searchmark.data.hits import Hits, find_hits
+from searchmark.data.hits import Hits
 from searchmark.data.judged import prepare
+from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import read_qrels
 from searchmark.data.run import read_run
 from searchmark.measures.notation import parse_measure

@@ -9,8 +9,8 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from searchmark.data.hits import find_hits
 from searchmark.data.judged import prepare
+from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run
 from searchmark.measures.trec import TrecOptions, queries, score_columns, switched

@@ -17,7 +17,7 @@ from searchmark.errors import InputError
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
-_DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
 def check_file(path: Path) -> None:
@@ -84,7 +84,7 @@ def read_bytes(path: Path) -> bytes:
     with open_bytes(path) as stream:
         try:
             return stream.read()
-        except _DECOMPRESSION_ERRORS as error:
+        except DAMAGED as error:
             raise damaged(path, error) from error
 
 
@@ -110,7 +110,7 @@ def text_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
                 line=number,
                 fix="save the file as UTF-8",
             ) from error
-        except _DECOMPRESSION_ERRORS as error:
+        except DAMAGED as error:
             raise damaged(path, error) from error
 
 

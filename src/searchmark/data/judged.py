@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from searchmark.data.corpus import Corpus
-from searchmark.data.qrels import Qrels
+from searchmark.data.docids import DocIds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from searchmark.data.corpus import Corpus
+    from searchmark.data.qrels import Qrels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +28,7 @@ class Judged:
 
     query_ids: tuple[str, ...]
     query: NDArray[np.int64]
-    doc_ids: pl.Series
+    doc_ids: DocIds
     grade: NDArray[np.int64]
     start: NDArray[np.int64]
     complete: bool = False
@@ -37,11 +42,11 @@ class Judged:
 
 
 def prepare(
-    qrels: Qrels,
+    qrels: "Qrels",
     *,
     query_ids: Sequence[str] | None = None,
     complete: bool = False,
-    corpus: Corpus | None = None,
+    corpus: "Corpus | None" = None,
 ) -> Judged:
     """Prepare judgments for scoring.
 
@@ -49,40 +54,65 @@ def prepare(
     has no judgment at all is evaluated only where the judgments are `complete`, because then it is
     known to have no answer.
     """
-    judged_ids = dict.fromkeys(qrels.frame["query_id"].to_list())
+    import polars as pl
+
+    judged_ids = qrels.frame["query_id"].unique(maintain_order=True).to_list()
     if query_ids is None:
-        evaluated = list(judged_ids)
+        evaluated = judged_ids
     else:
-        evaluated = [q for q in query_ids if complete or q in judged_ids]
+        known_ids = set(judged_ids)
+        evaluated = [q for q in query_ids if complete or q in known_ids]
     frame = qrels.frame.select(coded(qrels.frame["query_id"], evaluated), "doc_id", "grade")
     known = frame.filter(pl.col("code") >= 0).sort("code", maintain_order=True)
     query = known["code"].to_numpy()
     return Judged(
         query_ids=tuple(evaluated),
         query=query,
-        doc_ids=known["doc_id"],
+        doc_ids=DocIds(series=known["doc_id"]),
         grade=known["grade"].to_numpy(),
-        start=np.searchsorted(query, np.arange(len(evaluated) + 1)).astype(np.int64),
+        start=starts(query, len(evaluated)),
         complete=complete,
         flags={} if corpus is None else _flags(corpus, known["doc_id"]),
         n_unknown=frame.height - known.height,
     )
 
 
-def coded(query_ids: pl.Series, known: Sequence[str]) -> pl.Series:
+def starts(query: NDArray[np.int64], n_queries: int) -> NDArray[np.int64]:
+    """Return where each query's rows begin in the sorted `query`, and where the last ones end."""
+    return np.searchsorted(query, np.arange(n_queries + 1)).astype(np.int64)
+
+
+def coded(query_ids: "pl.Series", known: Sequence[str]) -> "pl.Series":
     """Return each row's position in `known`, or -1: looked up once a stretch of equal ids."""
-    code = {q: i for i, q in enumerate(known)}
+    import polars as pl
+
     n = len(query_ids)
     if n == 0:
         return pl.Series("code", [], pl.Int64)
-    starts = np.flatnonzero(np.concatenate([[True], (query_ids[1:] != query_ids[:-1]).to_numpy()]))
-    names = query_ids.gather(starts).to_list()
-    lengths = np.diff(np.append(starts, n))
+    changes = (query_ids[1:] != query_ids[:-1]).to_numpy()
+    begins = np.flatnonzero(np.concatenate([[True], changes]))
+    if len(begins) > n // 4:  # shuffled rows: a join is quicker than a dict row by row
+        return _coded_by_join(query_ids, known)
+    code = {q: i for i, q in enumerate(known)}
+    names = query_ids.gather(begins).to_list()
     codes = np.array([code.get(name, -1) for name in names], np.int64)
-    return pl.Series("code", np.repeat(codes, lengths))
+    return pl.Series("code", np.repeat(codes, np.diff(np.append(begins, n))))
 
 
-def _flags(corpus: Corpus, doc_ids: pl.Series) -> dict[str, NDArray[np.bool_]]:
+def _coded_by_join(query_ids: "pl.Series", known: Sequence[str]) -> "pl.Series":
+    import polars as pl
+
+    table = pl.DataFrame(
+        {"query_id": pl.Series(known, dtype=pl.String), "code": np.arange(len(known))}
+    )
+    rows = query_ids.alias("query_id").to_frame()
+    joined = rows.join(table, on="query_id", how="left", maintain_order="left")
+    return joined["code"].cast(pl.Int64).fill_null(-1)
+
+
+def _flags(corpus: "Corpus", doc_ids: "pl.Series") -> dict[str, NDArray[np.bool_]]:
+    import polars as pl
+
     names = [n for n, t in corpus.frame.schema.items() if t == pl.Boolean]
     if not names:
         return {}

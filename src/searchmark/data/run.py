@@ -1,6 +1,6 @@
 """The run: one system's rankings over the queries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from searchmark.data.files import kind_of, text_lines, write_text_atomically
 from searchmark.data.qrels import DOC_COLUMNS, QUERY_COLUMNS
 from searchmark.data.records import RECORD_KINDS, Records, read_parquet, read_records
 from searchmark.data.trec import parse_score, read_trec_run
+from searchmark.data.trecframe import read_regular
 from searchmark.errors import InputError
 
 SCORE_COLUMNS = ("score", "sim", "similarity")
@@ -25,7 +26,7 @@ class Run:
     frame: pl.DataFrame
     name: str = "run"
     path: Path | None = None
-    lines: tuple[int, ...] = ()
+    lines: Sequence[int] = ()
 
     def __len__(self) -> int:
         return self.frame.height
@@ -53,7 +54,10 @@ class Run:
 
 
 def run_frame(
-    query_ids: list[str], doc_ids: list[str], scores: list[float], ranks: list[int] | None = None
+    query_ids: list[str],
+    doc_ids: list[str],
+    scores: list[float],
+    ranks: Sequence[int | None] | None = None,
 ) -> pl.DataFrame:
     """Return a run's frame; without ranks they are counted in the order given."""
     columns = [
@@ -76,6 +80,10 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
     """Read rankings: TREC six (or five) columns, or any table with named columns."""
     if _has_header(path):
         return _from_records(path, name)
+    quick = read_regular(path)
+    if quick is not None:
+        frame, tag = quick
+        return Run(frame, name or tag or _stem(path), path, range(1, frame.height + 1))
     rows = read_trec_run(path)
     frame = run_frame(rows.query_ids, rows.doc_ids, rows.scores, rows.ranks)
     return Run(frame, name or rows.tag or _stem(path), path, tuple(rows.lines))

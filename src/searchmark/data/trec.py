@@ -1,5 +1,9 @@
-"""TREC text: fields apart by white space, one judgment or one retrieved document a line."""
+"""TREC text: fields apart by white space, one judgment or one retrieved document a line.
 
+White space is ASCII's: a no-break space belongs to an id, as it does for trec_eval.
+"""
+
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +20,22 @@ class QrelsRows(NamedTuple):
     lines: list[int]
 
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.I
+)
+_BLANKS = re.compile(r"[ \t\v\f\r]+")
+
+
 class RunRows(NamedTuple):
-    """Columns of a run file, with the line of each row; `tag` is the last line's system name."""
+    """Columns of a run file, with the line of each row; `tag` is the last line's system name.
+
+    A rank that is no integer is None: nothing looks at it unless ranks decide the order.
+    """
 
     query_ids: list[str]
     doc_ids: list[str]
-    ranks: list[int]
+    ranks: list[int | None]
     scores: list[float]
     lines: list[int]
     tag: str | None
@@ -31,7 +45,7 @@ def read_trec_qrels(path: Path) -> QrelsRows:
     """Read ``query iteration document grade`` lines."""
     table = QrelsRows([], [], [], [])
     for number, text in text_lines(path):
-        parts = text.split()
+        parts = _fields(text)
         if len(parts) != 4:
             raise InputError(
                 f"{len(parts)} fields instead of 4",
@@ -51,7 +65,7 @@ def read_trec_run(path: Path) -> RunRows:
     rows = RunRows([], [], [], [], [], None)
     tag = None
     for number, text in text_lines(path):
-        parts = text.split()
+        parts = _fields(text)
         if len(parts) not in (5, 6):
             raise InputError(
                 f"{len(parts)} fields instead of 6",
@@ -61,44 +75,38 @@ def read_trec_run(path: Path) -> RunRows:
             )
         rows.query_ids.append(parts[0])
         rows.doc_ids.append(parts[2])
-        rows.ranks.append(_parse_rank(parts[3], path, number))
+        rows.ranks.append(int(parts[3]) if _INTEGER.fullmatch(parts[3]) else None)
         rows.scores.append(parse_score(parts[4], path, number))
         rows.lines.append(number)
         tag = parts[5] if len(parts) == 6 else tag
     return rows._replace(tag=tag)
 
 
+def _fields(text: str) -> list[str]:
+    return [part for part in _BLANKS.split(text) if part]
+
+
 def parse_grade(text: str, path: Path, line: int) -> int:
     """Return the integer grade, or say where it is none."""
-    try:
-        return int(text)
-    except ValueError:
+    if not _INTEGER.fullmatch(text):
         raise InputError(
             f"the grade '{text}' is no integer",
             path=path,
             line=line,
             fix="grades are whole numbers; 0 or less means not relevant",
-        ) from None
+        )
+    return int(text)
 
 
 def parse_score(text: str, path: Path, line: int) -> float:
     """Return the score as a double; NaN is refused because it has no place in an order."""
-    try:
-        score = float(text)
-    except ValueError:
-        raise InputError(f"the score '{text}' is no number", path=path, line=line) from None
-    if score != score:
+    if text.strip().lower().lstrip("+-") == "nan":
         raise InputError(
             "the score is NaN, which cannot be ordered",
             path=path,
             line=line,
             fix="write a number, or leave the document out",
         )
-    return score
-
-
-def _parse_rank(text: str, path: Path, line: int) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"the rank '{text}' is no integer", path=path, line=line) from None
+    if not _NUMBER.fullmatch(text):
+        raise InputError(f"the score '{text}' is no number", path=path, line=line)
+    return float(text)

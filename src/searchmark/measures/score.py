@@ -138,8 +138,8 @@ def score_dicts(
 ) -> dict[str, float]:
     """Score one run given as dicts by one measure: query id -> value."""
     # here, because they bring Polars, which numbers alone do not need
-    from searchmark.data.hits import find_hits
     from searchmark.data.judged import prepare
+    from searchmark.data.ordering import find_hits
     from searchmark.data.qrels import Qrels
     from searchmark.data.run import Run
 

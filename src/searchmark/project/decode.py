@@ -2,7 +2,7 @@
 
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -12,7 +12,6 @@ from searchmark.errors import Problem, nearest
 S = TypeVar("S", bound=msgspec.Struct)
 
 _EXPECTED = re.compile(r"Expected `(.+?)`, got `(.+?)`")
-_PLACE = re.compile(r" - at `\$(.*)`$")
 _WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -21,17 +20,30 @@ _WORDS = {
     "array": "a list",
     "object": "a table",
     "null": "nothing",
+    "datetime": "a date and time",
+    "date": "a date",
+    "time": "a time",
 }
 
 
 def decode_table(
     table: Mapping[str, Any], struct: type[S], key: str, problems: list[Problem]
 ) -> S | None:
-    """Return the struct that `table` describes, or None after adding what is wrong to `problems`.
+    """Return the struct that `table` describes; what is wrong with it is added to `problems`.
 
-    `key` is the path of the table in the file, "" for the file itself.
+    `key` is the path of the table in the file, "" for the file itself. Unknown keys, and wrong
+    values where there is a default, still give a struct, so that the meaning of the other keys can
+    be checked too; it is None only without a required value. Look at `problems` before using it.
     """
-    n_before = len(problems)
+    values = decode_values(table, struct, key, problems)
+    fields = msgspec.structs.fields(struct)
+    return None if any(f.required and f.name not in values for f in fields) else struct(**values)
+
+
+def decode_values(
+    table: Mapping[str, Any], struct: type[msgspec.Struct], key: str, problems: list[Problem]
+) -> dict[str, Any]:
+    """Return the struct's fields that `table` gives rightly; the rest goes to `problems`."""
     fields = {f.encode_name: f for f in msgspec.structs.fields(struct)}
     for name in table:
         if name not in fields:
@@ -39,28 +51,32 @@ def decode_table(
     values = {}
     for name, field in fields.items():
         if name in table:
-            values[field.name] = _value(table[name], field.type, _path(key, name), problems)
+            value = _value(table[name], field.type, _path(key, name), problems)
+            if value is not msgspec.UNSET:
+                values[field.name] = value
         elif field.required:
             problems.append(Problem(_path(key, name), "is missing"))
-    return struct(**values) if len(problems) == n_before else None
+    return values
 
 
 def _value(value: Any, wanted: Any, key: str, problems: list[Problem]) -> Any:
-    """Convert one value; tables inside it are decoded key by key as well."""
-    inner = _struct_of(wanted)
-    if inner is not None and isinstance(value, Mapping):
-        return decode_table(value, inner, key, problems)
-    element = next((s for s in map(_element_of, _options(wanted)) if s is not None), None)
-    if element is not None and isinstance(value, list):
-        return [_value(v, element, f"{key}[{i}]", problems) for i, v in enumerate(value)]
-    values = next((v for v in map(_values_of, _options(wanted)) if v is not None), None)
-    if values is not None and isinstance(value, Mapping):
-        return {k: _value(v, values, _path(key, k), problems) for k, v in value.items()}
+    """Convert one value, tables and lists key by key; UNSET where it cannot be used."""
+    options = _options(wanted)
+    if isinstance(value, Mapping):
+        if struct := next(filter(_is_struct, options), None):
+            decoded = decode_table(value, struct, key, problems)
+            return msgspec.UNSET if decoded is None else decoded
+        if inner := _values_of(options):
+            found = {k: _value(v, inner[0], _path(key, k), problems) for k, v in value.items()}
+            return msgspec.UNSET if msgspec.UNSET in found.values() else found
+    elif isinstance(value, list) and (inner := _elements_of(options)):
+        items = [_value(v, inner[0], f"{key}[{i}]", problems) for i, v in enumerate(value)]
+        return msgspec.UNSET if msgspec.UNSET in items else items
     try:
         return msgspec.convert(value, wanted)
     except (msgspec.ValidationError, ValueError) as error:
         problems.append(_problem(str(error), value, wanted, key))
-        return None
+        return msgspec.UNSET
 
 
 def _options(wanted: Any) -> tuple[Any, ...]:
@@ -68,37 +84,30 @@ def _options(wanted: Any) -> tuple[Any, ...]:
     return get_args(wanted) if get_origin(wanted) in (Union, types.UnionType) else (wanted,)
 
 
-def _struct_of(wanted: Any) -> Any:
-    return next(
-        (t for t in _options(wanted) if isinstance(t, type) and issubclass(t, msgspec.Struct)), None
-    )
+def _is_struct(wanted: Any) -> bool:
+    return isinstance(wanted, type) and issubclass(wanted, msgspec.Struct)
 
 
-def _element_of(wanted: Any) -> Any:
-    if get_origin(wanted) is list:
-        return _struct_of(get_args(wanted)[0])
-    return None
+def _values_of(options: Iterable[Any]) -> list[Any]:
+    """Return the types of dicts' values; a dict of anything needs no look inside."""
+    return [get_args(t)[1] for t in options if get_origin(t) is dict and get_args(t)[1] is not Any]
 
 
-def _values_of(wanted: Any) -> Any:
-    """Return the type of a dict's values; None for anything else, and for values of any type."""
-    if get_origin(wanted) is dict and get_args(wanted)[1] is not Any:
-        return get_args(wanted)[1]
-    return None
+def _elements_of(options: Iterable[Any]) -> list[Any]:
+    """Return the types of lists' elements."""
+    return [get_args(t)[0] for t in options if get_origin(t) is list]
 
 
 def _problem(message: str, value: Any, wanted: Any, key: str) -> Problem:
     """Turn the library's message into a key path and plain words."""
-    place = _PLACE.search(message)
-    at = key + (place[1] if place else "").replace("[...]", "")
     choices = [c for t in _options(wanted) if get_origin(t) is Literal for c in get_args(t)]
     if choices and isinstance(value, str):
-        return Problem(at, f"cannot be '{value}'; {nearest(value, choices)}")
+        return Problem(key, f"cannot be '{value}'; {nearest(value, choices)}")
     expected = _EXPECTED.search(message)
     if expected:
         wants = " or ".join(_WORDS.get(w, w) for w in expected[1].split(" | ") if w != "null")
-        return Problem(at, f"must be {wants}, not {_WORDS.get(expected[2], expected[2])}")
-    return Problem(at, _PLACE.sub("", message))
+        return Problem(key, f"must be {wants}, not {_WORDS.get(expected[2], expected[2])}")
+    return Problem(key, message)
 
 
 def _path(key: str, name: str) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from searchmark.data.files import sha256
-from searchmark.data.hits import put_in_order
 from searchmark.data.judged import prepare
+from searchmark.data.ordering import put_in_order
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run, read_run
 from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System
@@ -46,13 +46,10 @@ def rankings(run: Run) -> dict[str, tuple[Hit, ...]]:
     query_ids = run.frame["query_id"].unique(maintain_order=True).to_list()
     ordered = put_in_order(run, prepare(Qrels.from_dict({}), query_ids=query_ids, complete=True))
     found: dict[str, list[Hit]] = {q: [] for q in query_ids}
-    scores = run.frame["score"].gather(ordered.frame["at"])
-    for code, doc_id, score in zip(
-        ordered.frame["code"].to_list(),
-        ordered.frame["doc_id"].to_list(),
-        scores.to_list(),
-        strict=True,
-    ):
+    rows, by = ordered.rows, ordered.by
+    doc_ids = rows.doc_ids.gather(by).to_list()
+    scores = run.frame["score"].gather(rows.at[by]).to_list()
+    for code, doc_id, score in zip(rows.code[by].tolist(), doc_ids, scores, strict=True):
         found[query_ids[code]].append(Hit(doc_id, score))
     return {q: tuple(hits) for q, hits in found.items()}
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark.data.hits import Hits, find_hits
+from searchmark.data.hits import Hits
 from searchmark.data.judged import prepare
+from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run
 from searchmark.measures.notation import parse_measure

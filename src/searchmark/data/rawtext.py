@@ -1,0 +1,179 @@
+"""Fields of regular text straight from its bytes: no string is made.
+
+A field is an offset and a length. Eight bytes at a time are looked at through a view that has a
+64-bit word at *every* byte offset (little-endian: a field's first byte is the lowest), so hashing
+a column of ids or reading a column of numbers is a handful of NumPy calls for a whole block.
+Whatever is not regular raises `Irregular`, and the caller takes the general path.
+"""
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.data.docids import Packed
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+_U = np.uint64
+_MASK = np.array([(1 << (8 * k)) - 1 for k in range(9)], _U)
+_MIX = _U(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads what it multiplies over all bits
+_SPACE, _TAB, _NEWLINE = 32, 9, 10
+
+# one byte repeated in all eight places of a word
+_ONES, _TOPS = _U(0x0101010101010101), _U(0x8080808080808080)
+_LOW, _HIGH = _U(0x0F0F0F0F0F0F0F0F), _U(0xF0F0F0F0F0F0F0F0)
+_ZEROS, _DOTS = _U(0x3030303030303030), _U(0x2E2E2E2E2E2E2E2E)
+
+_POWERS = 10.0 ** np.arange(16)
+_INT_POWERS = (10 ** np.arange(9)).astype(_U)
+_MAX_DIGITS = 15
+"""An integer of 15 digits and a power of ten up to 15 are exact doubles, so is their quotient."""
+
+_WIDEST = 32
+_NUMBER_BYTES = np.zeros(256, np.bool_)
+_NUMBER_BYTES[list(b"0123456789+-.eE\0")] = True
+
+
+class Irregular(Exception):  # noqa: N818 - not an error: the text is for the general reader
+    """The text is not of the regular form that this reader understands."""
+
+
+def is_supported() -> bool:
+    """Tell whether this machine's byte order is the one the tricks are written for."""
+    return sys.byteorder == "little"
+
+
+def words_at(buffer: NDArray[np.uint8]) -> Words:
+    """Return a view with the 64-bit word that starts at each byte."""
+    return np.ndarray(len(buffer) - 8, np.uint64, buffer.data, 0, (1,))
+
+
+def field_ends(buffer: NDArray[np.uint8], n_bytes: int, n_fields: int) -> Ints:
+    """Return where each field ends, shape (lines, n_fields).
+
+    Every line must have `n_fields` fields, each one byte apart by a blank or a tab, and end in a
+    newline.
+    """
+    ends = np.flatnonzero(buffer[:n_bytes] <= _SPACE)
+    if not len(ends) or len(ends) % n_fields:
+        raise Irregular
+    separators = buffer[ends].reshape(-1, n_fields)
+    inner = separators[:, :-1]
+    if not (separators[:, -1] == _NEWLINE).all() or not ((inner == _SPACE) | (inner == _TAB)).all():
+        raise Irregular
+    if ends[0] == 0 or (len(ends) > 1 and (ends[1:] - ends[:-1]).min() < 2):
+        raise Irregular  # an empty field: two separators in a row
+    return ends.reshape(-1, n_fields)
+
+
+def check_utf8(data: bytes, buffer: NDArray[np.uint8]) -> None:
+    """Leave bytes that are not UTF-8 to the general reader, which names the line."""
+    if (buffer >= 0x80).any():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Irregular from None
+
+
+def word(words: Words, start: Ints, length: Ints, k: int) -> Words:
+    """Return the k-th eight bytes of each field, zero behind its end."""
+    return words[start + 8 * k] & _MASK[np.clip(length - 8 * k, 0, 8)]
+
+
+def n_words(length: Ints) -> int:
+    """Return how many words the longest field has."""
+    return (int(length.max(initial=1)) + 7) // 8
+
+
+def hashes(words: Words, start: Ints, length: Ints) -> Words:
+    """Return a 64-bit hash of each field: multiply and shift, a word at a time."""
+    found = (word(words, start, length, 0) ^ length.astype(_U)) * _MIX
+    for k in range(1, n_words(length)):
+        # a field that ended takes part with zeros; its length, mixed in above, keeps it apart
+        inside = length > 8 * k
+        step = (
+            found ^ (found >> _U(32)) ^ word(words, np.where(inside, start, 0), length, k)
+        ) * _MIX
+        found = np.where(inside, step, found)
+    return found ^ (found >> _U(29))
+
+
+def equal(a: Packed, rows_a: Ints, b: Packed, rows_b: Ints) -> NDArray[np.bool_]:
+    """Tell, pair by pair, whether two packed texts are the same bytes."""
+    start_a, length_a = a.start[rows_a], a.length[rows_a]
+    start_b, length_b = b.start[rows_b], b.length[rows_b]
+    same: NDArray[np.bool_] = length_a == length_b
+    shorter = np.where(same, length_a, 0)
+    words_a, words_b = words_at(a.buffer), words_at(b.buffer)
+    for k in range(n_words(shorter)):
+        inside = shorter > 8 * k
+        left = word(words_a, np.where(inside, start_a, 0), shorter, k)
+        right = word(words_b, np.where(inside, start_b, 0), shorter, k)
+        same &= ~inside | (left == right)
+    return same
+
+
+def floats(buffer: NDArray[np.uint8], words: Words, start: Ints, length: Ints) -> Floats:
+    """Return a column of numbers, each the double nearest to its text."""
+    found = _decimals(words, start, length)
+    return found if found is not None else _any_floats(buffer, start, length)
+
+
+def _decimals(words: Words, start: Ints, length: Ints) -> Floats | None:
+    """Read plain decimals of at most 8 digits on each side of the dot; None for anything else."""
+    if int(length.max()) > 2 * 8 + 1:
+        return None
+    mixed = words[start] ^ _DOTS
+    zero_bytes = (mixed - _ONES) & ~mixed & _TOPS  # the top bit of each byte that is a dot
+    lowest = (zero_bytes & (~zero_bytes + _U(1))) - _U(1)  # all bits below the first such bit
+    n_before = np.minimum(np.bitwise_count(lowest).astype(np.int64) >> 3, length)
+    has_dot = n_before < length
+    n_after = np.where(has_dot, length - n_before - 1, 0)
+    n_digits = n_before + n_after
+    if int(n_before.max()) > 8 or int(n_after.max()) > 8:
+        return None
+    if int(n_digits.min()) < 1 or int(n_digits.max()) > _MAX_DIGITS:
+        return None
+    whole, whole_ok = _digits(words[start], n_before)
+    part, part_ok = _digits(words[np.where(has_dot, start + n_before + 1, 0)], n_after)
+    if not (whole_ok & part_ok).all():
+        return None
+    value = whole * _INT_POWERS[n_after] + part
+    return value.astype(np.float64) / _POWERS[n_after]
+
+
+def _digits(text: Words, n: Ints) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the number that the first `n` (0 to 8) bytes spell, and whether all are digits.
+
+    The digits are moved to the top of the word, so that the missing ones are leading zeros; then
+    pairs, fours and eights are added up, three multiplications for eight digits.
+    """
+    shift = ((8 - n) << 3).astype(_U)
+    # a shift by 64 is left to chance by C, so no digit at all is made to read as zero
+    none = n == 0
+    moved = np.where(none, _U(0), text << np.where(none, _U(0), shift))
+    wanted = np.where(none, _U(0), _ZEROS << np.where(none, _U(0), shift))
+    low = moved & _LOW
+    is_digit = ((moved & _HIGH) == wanted) & (((low + _U(0x0606060606060606)) & _HIGH) == 0)
+    pairs = low * _U(10) + (low >> _U(8))
+    mask = _U(0x000000FF000000FF)
+    fours = (pairs & mask) * _U(0x000F424000000064)
+    eights = fours + ((pairs >> _U(16)) & mask) * _U(0x0000271000000001)
+    return eights >> _U(32), is_digit
+
+
+def _any_floats(buffer: NDArray[np.uint8], start: Ints, length: Ints) -> Floats:
+    """Read numbers of any form, signs and exponents too, through the C library."""
+    if int(length.max()) > _WIDEST:
+        raise Irregular
+    rows = np.ndarray((len(buffer) - _WIDEST, _WIDEST), np.uint8, buffer.data, 0, (1, 1))[start]
+    rows[np.arange(_WIDEST) >= length[:, None]] = 0
+    if not _NUMBER_BYTES[rows].all():
+        raise Irregular  # nan, inf, underscores, other digits: the general reader has a word to say
+    try:
+        return np.ascontiguousarray(rows).view(f"S{_WIDEST}")[:, 0].astype(np.float64)
+    except ValueError:
+        raise Irregular from None

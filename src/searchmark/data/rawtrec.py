@@ -1,0 +1,356 @@
+"""Regular TREC files straight to judgments and hits: NumPy over raw bytes, block by block.
+
+A block is a few megabytes cut where the query changes, so memory does not grow with the file. What
+a block takes for granted is checked in it: six fields, one separator between them, falling scores,
+each query in one stretch, no document twice. Anything else raises `Irregular`, and the file is read
+again by the general path, which gives the same result, or the error with its line.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.data.docids import DocIds, Packed, padded
+from searchmark.data.files import open_bytes
+from searchmark.data.hits import Hits, ScoreType
+from searchmark.data.judged import Judged, starts
+from searchmark.data.lookup import Lookup, build
+from searchmark.data.rawtext import (
+    Irregular,
+    check_utf8,
+    equal,
+    field_ends,
+    floats,
+    hashes,
+    is_supported,
+    n_words,
+    word,
+    words_at,
+)
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+BLOCK = 2 << 20
+"""Bytes read at a time: the temporaries of one block stay in the processor's caches."""
+
+THREADS = 2
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Table(NamedTuple):
+    """A block's lines: where each field ends and begins, over one buffer."""
+
+    data: bytes
+    buffer: NDArray[np.uint8]
+    words: NDArray[np.uint64]
+    start: Ints
+    ends: Ints
+
+    def column(self, i: int) -> tuple[Ints, Ints]:
+        """Return start and length of the i-th field of every line."""
+        start = self.start if i == 0 else self.ends[:, i - 1] + 1
+        return start, self.ends[:, i] - start
+
+    def text(self, start: int, length: int) -> bytes:
+        """Return one field."""
+        return self.data[start : start + length]
+
+
+class BlockHits(NamedTuple):
+    """What one block adds: its hits, its queries and how many documents each retrieved."""
+
+    row: Ints
+    rank: Ints
+    tie_first: Ints
+    tie_last: Ints
+    names: list[bytes]
+    code: Ints
+    n_retrieved: Ints
+
+
+def judged_from_trec(path: Path) -> Judged:
+    """Read a regular qrels file; raises Irregular where it is none."""
+    with open_bytes(path) as stream:
+        table = _table(_whole(stream), 4)
+    q_start, q_length = table.column(0)
+    stretches = _stretches(table)
+    names = [
+        table.text(a, n)
+        for a, n in zip(q_start[stretches].tolist(), q_length[stretches].tolist(), strict=True)
+    ]
+    codes = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    lengths = np.diff(np.append(stretches, len(q_start)))
+    query = np.repeat(np.array([codes[name] for name in names], np.int64), lengths)
+    by = np.argsort(query, kind="stable") if len(codes) < len(names) else np.arange(len(query))
+    d_start, d_length = table.column(2)
+    packed = Packed(table.buffer, d_start[by], d_length[by])
+    judged = Judged(
+        query_ids=tuple(name.decode() for name in codes),
+        query=query[by],
+        doc_ids=DocIds(packed=packed),
+        grade=_grades(table)[by],
+        start=starts(query[by], len(codes)),
+    )
+    if _lookup(judged) is None:
+        raise Irregular  # a pair that is judged twice, most likely: the general path names the line
+    return judged
+
+
+def hits_from_trec(
+    path: Path,
+    judged: Judged,
+    *,
+    scores: ScoreType = "float64",
+    block: int = BLOCK,
+    threads: int = THREADS,
+) -> Hits:
+    """Reduce a regular run file to its hits; raises Irregular where it is none."""
+    lookup = _lookup(judged)
+    if lookup is None:
+        raise Irregular
+    codes = {name.encode(): i for i, name in enumerate(judged.query_ids)}
+
+    def work(data: bytes) -> BlockHits:
+        return _block_hits(_table(data, 6), judged, lookup, codes, scores)
+
+    with open_bytes(path) as stream, ThreadPoolExecutor(threads) as workers:
+        found = _in_turn(work, blocks(stream, block), workers, 2 * threads)
+    if not found:
+        raise Irregular
+    return _joined(found, judged)
+
+
+def tag_of(path: Path) -> str:
+    """Return the tag of a run file's first line."""
+    with open_bytes(path) as stream:
+        fields = stream.readline(1 << 16).split()
+    if len(fields) != 6:
+        raise Irregular
+    try:
+        return fields[5].decode()
+    except UnicodeDecodeError:
+        raise Irregular from None
+
+
+def blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Yield the stream in pieces that begin and end with a query."""
+    rest, wanted = b"", size
+    while piece := stream.read(wanted):
+        data = rest + piece
+        cut = _last_query(data)
+        if cut <= 0:
+            # one query so far: read on, and more each time, so that a huge one costs no square
+            rest, wanted = data, 2 * wanted
+            continue
+        yield data[:cut]
+        rest, wanted = data[cut:], size
+    if rest:
+        yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _last_query(data: bytes) -> int:
+    """Return where the query of the last whole line begins; 0 where it begins the data."""
+    end = data.rfind(b"\n")
+    line = data.rfind(b"\n", 0, max(end, 0)) + 1
+    first = data[line:end].split(None, 1)
+    if not first:
+        return 0
+    # with the separator behind it, query 1 is not taken for query 10
+    query = data[line : line + len(first[0]) + 1]
+    if data.startswith(query):
+        return 0
+    return data.find(b"\n" + query) + 1
+
+
+def _in_turn(
+    work: Callable[[bytes], BlockHits],
+    pieces: Iterable[bytes],
+    workers: ThreadPoolExecutor,
+    pending: int,
+) -> list[BlockHits]:
+    """Return the results in order, with a bounded number of pieces under way."""
+    results: list[BlockHits] = []
+    running: list[Future[BlockHits]] = []
+    for piece in pieces:
+        running.append(workers.submit(work, piece))
+        if len(running) > pending:
+            results.append(running.pop(0).result())
+    return results + [future.result() for future in running]
+
+
+def _table(data: bytes, n_fields: int) -> Table:
+    if not is_supported():
+        raise Irregular
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    buffer = padded(data)
+    check_utf8(data, buffer)
+    ends = field_ends(buffer, len(data), n_fields)
+    start = np.empty(len(ends), np.int64)
+    start[0] = 0
+    start[1:] = ends[:-1, -1] + 1
+    return Table(data, buffer, words_at(buffer), start, ends)
+
+
+def _whole(stream: IO[bytes]) -> bytes:
+    data = stream.read()
+    if not data.strip():
+        raise Irregular
+    return data
+
+
+def _stretches(table: Table) -> Ints:
+    """Return the first line of each stretch of lines with one query."""
+    start, length = table.column(0)
+    differs = np.empty(len(start), np.bool_)
+    differs[0] = True
+    differs[1:] = length[1:] != length[:-1]
+    for k in range(n_words(length)):
+        part = word(table.words, start, length, k)
+        differs[1:] |= part[1:] != part[:-1]
+    return np.flatnonzero(differs)
+
+
+def _grades(table: Table) -> Ints:
+    """Read the grades: one digit at once, anything else one by one."""
+    start, length = table.column(3)
+    digit = table.buffer[start].astype(np.int64) - ord("0")
+    if (length == 1).all() and ((digit >= 0) & (digit <= 9)).all():
+        return digit
+    texts = [table.text(a, n) for a, n in zip(start.tolist(), length.tolist(), strict=True)]
+    if not all(t.lstrip(b"+-").isdigit() and len(t) < 18 for t in texts):
+        raise Irregular
+    try:
+        return np.array([int(t) for t in texts], np.int64)
+    except ValueError:
+        raise Irregular from None
+
+
+def _lookup(judged: Judged) -> Lookup | None:
+    buffer, start, length = judged.doc_ids.packed
+    digest = hashes(words_at(buffer), start, length)
+    return build(judged.query, digest, judged.n_queries)
+
+
+def _block_hits(
+    table: Table,
+    judged: Judged,
+    lookup: Lookup,
+    codes: dict[bytes, int],
+    scores: ScoreType,
+) -> BlockHits:
+    """Rank the judged documents of one block; a block holds whole queries."""
+    begin = _stretches(table)
+    q_start, q_length = table.column(0)
+    names = [
+        table.text(a, n)
+        for a, n in zip(q_start[begin].tolist(), q_length[begin].tolist(), strict=True)
+    ]
+    n_rows = np.diff(np.append(begin, len(q_start)))
+    # rows of queries that are not judged have the code behind the last one
+    code = np.array([codes.get(name, judged.n_queries) for name in names], np.int64)
+    row_code = np.repeat(code, n_rows)
+    same = _falling(table, begin, scores)
+    d_start, d_length = table.column(2)
+    digest = hashes(table.words, d_start, d_length)
+    _check_distinct(digest, row_code, judged.n_queries)
+    position, row = lookup.candidates(row_code, digest)
+    right = equal(Packed(table.buffer, d_start, d_length), position, judged.doc_ids.packed, row)
+    position, row = position[right], row[right]
+    query_start = begin[np.searchsorted(begin, position, "right") - 1]
+    place, first, last = _settle_ties(table, same, position)
+    return BlockHits(
+        row,
+        place - query_start + 1,
+        first - query_start + 1,
+        last - query_start + 1,
+        names,
+        code,
+        n_rows,
+    )
+
+
+def _falling(table: Table, begin: Ints, scores: ScoreType) -> Mask:
+    """Return which lines have the score of the line before them, in the same query."""
+    score = floats(table.buffer, table.words, *table.column(4))
+    if scores == "float32":
+        score = score.astype(np.float32).astype(np.float64)
+    inside = np.ones(len(score), np.bool_)
+    inside[begin] = False
+    if (inside[1:] & (score[1:] > score[:-1])).any():
+        raise Irregular  # not in order: the general path sorts
+    same = np.zeros(len(score), np.bool_)
+    same[1:] = inside[1:] & (score[1:] == score[:-1])
+    return same
+
+
+def _check_distinct(digest: NDArray[np.uint64], row_code: Ints, n_queries: int) -> None:
+    """Leave a document that occurs twice in a judged query to the general path."""
+    counted = row_code < n_queries
+    key = digest ^ ((row_code.astype(np.uint64) + np.uint64(1)) * _MIX)
+    if not counted.all():
+        key = key[counted]
+    key.sort()
+    if (key[1:] == key[:-1]).any():
+        raise Irregular
+
+
+def _settle_ties(table: Table, same: Mask, position: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return each hit's line after ties are settled, and the first and last line of its tie.
+
+    Only ties that hold a judged document are put in order: by document id, the last one first.
+    """
+    place, first, last = position.copy(), position.copy(), position.copy()
+    if not same.any():
+        return place, first, last
+    tied = same.copy()
+    tied[:-1] |= same[1:]
+    lines = np.flatnonzero(tied)
+    opens = np.flatnonzero(~same[lines])  # entries of `lines` at which a tie begins
+    closes = np.append(opens[1:], len(lines)) - 1
+    hits = np.flatnonzero(tied[position])
+    group = np.searchsorted(opens, np.searchsorted(lines, position[hits]), "right") - 1
+    first[hits], last[hits] = lines[opens[group]], lines[closes[group]]
+    start, length = table.column(2)
+    settled: dict[tuple[int, int], dict[int, int]] = {}
+    for hit, a, b in zip(hits.tolist(), first[hits].tolist(), last[hits].tolist(), strict=True):
+        if (a, b) not in settled:
+            ids = [
+                table.text(s, n)
+                for s, n in zip(start[a : b + 1].tolist(), length[a : b + 1].tolist(), strict=True)
+            ]
+            by = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
+            settled[a, b] = {a + line: a + at for at, line in enumerate(by)}
+        place[hit] = settled[a, b][int(position[hit])]
+    return place, first, last
+
+
+def _joined(found: list[BlockHits], judged: Judged) -> Hits:
+    """Put the blocks together, hits by query and rank."""
+    names = [name for block in found for name in block.names]
+    if len(set(names)) < len(names):
+        raise Irregular  # a query in two places of the file
+    code = np.concatenate([b.code for b in found])
+    counts = np.concatenate([b.n_retrieved for b in found])
+    is_judged = code < judged.n_queries
+    n_retrieved = np.zeros(judged.n_queries, np.int64)
+    n_retrieved[code[is_judged]] = counts[is_judged]
+    row = np.concatenate([b.row for b in found])
+    rank = np.concatenate([b.rank for b in found])
+    by = np.lexsort((rank, judged.query[row]))
+    return Hits(
+        judged=judged,
+        row=row[by],
+        rank=rank[by],
+        tie_first=np.concatenate([b.tie_first for b in found])[by],
+        tie_last=np.concatenate([b.tie_last for b in found])[by],
+        n_retrieved=n_retrieved,
+        answered=n_retrieved > 0,
+        failed=np.zeros(judged.n_queries, np.bool_),
+        n_unjudged_queries=int((~is_judged).sum()),
+    )
