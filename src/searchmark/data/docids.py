@@ -35,12 +35,21 @@ class DocIds:
             return self._series
         import polars as pl
 
-        return pl.Series("doc_id", [self[i] for i in range(len(self))], pl.String)
+        return pl.Series("doc_id", self._texts(), pl.String)
 
     @cached_property
     def packed(self) -> Packed:
         """The ids as bytes."""
         return self._packed if self._packed is not None else pack(self.series.to_list())
+
+    def _texts(self) -> list[str]:
+        buffer, start, length = self.packed
+        data = buffer.tobytes()
+        spans = zip(start.tolist(), (start + length).tolist(), strict=True)
+        if data.isascii():  # one byte a character: slicing text is quicker than decoding slices
+            text = data.decode("ascii")
+            return [text[a:b] for a, b in spans]
+        return [data[a:b].decode() for a, b in spans]
 
     def __len__(self) -> int:
         return len(self._packed.start if self._packed is not None else self.series)

@@ -24,6 +24,8 @@ Words = NDArray[np.uint64]
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SEED = 7
 
+_NONE = np.zeros(0, np.int64)
+
 
 class Rows(NamedTuple):
     """A run's rows of judged queries, as they were given.
@@ -39,17 +41,27 @@ class Rows(NamedTuple):
     digest: Words
 
 
+class Ties(NamedTuple):
+    """The places that share a score with another one, rising, and where each one's tie ends."""
+
+    place: Ints
+    first: Ints
+    last: Ints
+
+
+_NO_TIES = Ties(_NONE, _NONE, _NONE)
+
+
 class Ordered(NamedTuple):
     """Rows in the order that counts: `by` says which row stands at each place.
 
-    `rank`, `tie_first` and `tie_last` have one entry a place.
+    `start` is the first place of each query.
     """
 
     rows: Rows
     by: Ints
-    rank: Ints
-    tie_first: Ints
-    tie_last: Ints
+    start: Ints
+    ties: Ties
     n_unjudged_queries: int
     n_duplicates: int
 
@@ -68,13 +80,15 @@ def find_hits(
     """
     ordered = put_in_order(run, judged, order=order, scores=scores, keep_first=keep_first)
     place, row = _match(ordered, judged)
-    n_retrieved = np.bincount(ordered.rows.code[ordered.by], minlength=judged.n_queries)
+    n_retrieved = np.diff(np.append(ordered.start, len(ordered.by)))
+    first, last = _tie_ends(ordered.ties, place)
+    before = ordered.start[judged.query[row]] - 1  # ranks count from 1
     return Hits(
         judged=judged,
         row=row,
-        rank=ordered.rank[place],
-        tie_first=ordered.tie_first[place],
-        tie_last=ordered.tie_last[place],
+        rank=place - before,
+        tie_first=first - before,
+        tie_last=last - before,
         n_retrieved=n_retrieved,
         answered=n_retrieved > 0,
         failed=np.zeros(judged.n_queries, np.bool_),
@@ -103,15 +117,19 @@ def put_in_order(
     rows, n_unjudged = _rows(run, judged, order, scores)
     n_duplicates = _check_duplicates(rows, run, keep_first=keep_first)
     by = _falling(rows)
-    if order == "score":
-        by = _ties_by_id(rows, by)
     if n_duplicates:
-        pairs = pl.DataFrame({"code": rows.code[by], "doc_id": rows.doc_ids.gather(by)})
-        by = by[
-            pairs.select(pl.struct("code", "doc_id").is_first_distinct()).to_series().to_numpy()
-        ]
-    ranks = _ranks(rows.code[by], rows.key[by])
-    return Ordered(rows, by, *ranks, n_unjudged, n_duplicates)
+        by = _first_places(rows, _ties_by_id(rows, by)[0] if order == "score" else by)
+    by, ties = _ties_by_id(rows, by) if order == "score" else (by, _NO_TIES)
+    counts = np.bincount(rows.code[by], minlength=judged.n_queries)
+    return Ordered(rows, by, np.cumsum(counts) - counts, ties, n_unjudged, n_duplicates)
+
+
+def _first_places(rows: Rows, by: Ints) -> Ints:
+    """Drop documents that stand at an earlier place of their query already."""
+    pairs = pl.DataFrame({"code": rows.code[by], "doc_id": rows.doc_ids.gather(by)})
+    first = pairs.select(pl.struct("code", "doc_id").is_first_distinct()).to_series().to_numpy()
+    kept: Ints = by[first]
+    return kept
 
 
 def _rows(run: Run, judged: Judged, order: Order, scores: ScoreType) -> tuple[Rows, int]:
@@ -155,38 +173,38 @@ def _falling(rows: Rows) -> Ints:
     return by.cast(pl.Int64).to_numpy()
 
 
-def _ties_by_id(rows: Rows, by: Ints) -> Ints:
+def _ties_by_id(rows: Rows, by: Ints) -> tuple[Ints, Ties]:
     """Put documents of one query with one score in the order of their ids, last id first."""
     code, key = rows.code[by], rows.key[by]
     same = (code[1:] == code[:-1]) & (key[1:] == key[:-1])
-    if not same.any():
-        return by
-    joined = np.concatenate([[False], same])
-    place = np.flatnonzero(joined | np.concatenate([same, [False]]))
+    joined = np.flatnonzero(same)
+    if not len(joined):
+        return by, _NO_TIES
+    place = np.union1d(joined, joined + 1)
+    opens = np.flatnonzero(np.concatenate([[True], ~same[place[1:] - 1]]))
+    sizes = np.diff(np.append(opens, len(place)))
     row = by[place]
     tied = pl.DataFrame(
-        {"group": np.cumsum(~joined)[place], "doc_id": rows.doc_ids.gather(row), "row": row}
+        {
+            "group": np.repeat(np.arange(len(opens)), sizes),
+            "doc_id": rows.doc_ids.gather(row),
+            "row": row,
+        }
     )
     settled = by.copy()
     settled[place] = tied.sort(["group", "doc_id"], descending=[False, True])["row"].to_numpy()
-    return settled
+    first = np.repeat(place[opens], sizes)
+    return settled, Ties(place, first, first + np.repeat(sizes, sizes) - 1)
 
 
-def _ranks(code: Ints, key: Floats) -> tuple[Ints, Ints, Ints]:
-    """Return rank, and the first and last rank of the tie, of rows that stand in order."""
-    n = len(code)
-    if n == 0:
-        empty = np.zeros(0, np.int64)
-        return empty, empty, empty
-    new_query = np.concatenate([[True], code[1:] != code[:-1]])
-    new_tie = new_query | np.concatenate([[True], key[1:] != key[:-1]])
-    place = np.arange(n)
-    query_start = np.maximum.accumulate(np.where(new_query, place, 0))
-    tie_starts = np.flatnonzero(new_tie)
-    lengths = np.diff(np.append(tie_starts, n))
-    first = np.repeat(tie_starts, lengths)
-    last = np.repeat(tie_starts + lengths - 1, lengths)
-    return place - query_start + 1, first - query_start + 1, last - query_start + 1
+def _tie_ends(ties: Ties, place: Ints) -> tuple[Ints, Ints]:
+    """Return the first and last place of the tie that each place stands in; itself without one."""
+    first, last = place.copy(), place.copy()
+    if len(ties.place) and len(place):
+        at = np.minimum(np.searchsorted(ties.place, place), len(ties.place) - 1)
+        tied = ties.place[at] == place
+        first[tied], last[tied] = ties.first[at[tied]], ties.last[at[tied]]
+    return first, last
 
 
 def _match(ordered: Ordered, judged: Judged) -> tuple[Ints, Ints]:

@@ -17,20 +17,23 @@ _TO_BLANK = bytes.maketrans(b"\t\v\f", b"   ")
 
 def read_regular(path: Path) -> tuple[pl.DataFrame, str | None] | None:
     """Return the run's frame and tag; None where a line is not as it must be."""
-    data = tidied(read_bytes(path))
-    if not data or data.startswith(b"\n") or b"\n\n" in data or b"\r" in data:
-        return None
-    n_columns = data.split(b"\n", 1)[0].count(b" ") + 1
+    data = read_bytes(path)
+    return _read(data) or _read(tidied(data))
+
+
+def _read(data: bytes) -> tuple[pl.DataFrame, str | None] | None:
+    n_columns = data[: data.find(b"\n")].count(b" ") + 1
     if n_columns not in (5, 6):
         return None
-    frame = _columns(data, n_columns)
-    if frame is None or any(column.null_count() for column in frame.get_columns()[:5]):
+    frame = _columns(data, n_columns, pl.Int64())
+    if frame is None:
+        frame = _columns(data, n_columns, pl.String())
+    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if frame is None or frame.height != n_lines:
+        return None  # a line was passed over, so that rows are not lines any more
+    if any(column.null_count() for column in frame.get_columns()) or frame["score"].is_nan().any():
         return None
-    if frame["score"].is_nan().any() or (frame["rank"] == "").any():
-        return None
-    tag = str(frame["tag"][-1]) if n_columns == 6 and frame["tag"].null_count() == 0 else None
-    if n_columns == 6 and tag is None:
-        return None
+    tag = str(frame["tag"][-1]) if n_columns == 6 else None
     ranks = pl.col("rank").cast(pl.Int64, strict=False)
     return frame.select("query_id", "doc_id", ranks, "score"), tag
 
@@ -51,9 +54,10 @@ def tidied(data: bytes) -> bytes:
     return data.strip(b" ")
 
 
-def _columns(data: bytes, n_columns: int) -> pl.DataFrame | None:
+def _columns(data: bytes, n_columns: int, rank: pl.DataType) -> pl.DataFrame | None:
     names = ["query_id", "q0", "doc_id", "rank", "score", "tag"][:n_columns]
-    kinds = {n: pl.Float64 if n == "score" else pl.String for n in names}
+    special = {"score": pl.Float64(), "rank": rank}
+    kinds = {n: special.get(n, pl.String()) for n in names}
     try:
         return pl.read_csv(
             io.BytesIO(data),
