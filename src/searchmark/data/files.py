@@ -16,7 +16,7 @@ from searchmark.errors import InputError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
@@ -99,7 +99,7 @@ def text_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
         number = 0
         try:
             for number, raw in enumerate(stream, 1):
-                line = raw.removeprefix(_BOM) if number == 1 else raw
+                line = raw.removeprefix(BOM) if number == 1 else raw
                 text = line.rstrip(b"\r\n").decode("utf-8")
                 if blank or text.strip():
                     yield number, text

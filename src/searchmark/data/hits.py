@@ -50,6 +50,14 @@ class Hits:
         return self.judged.grade[self.row]
 
 
+def compared(score: NDArray[np.float64], scores: ScoreType) -> NDArray[np.float64]:
+    """Return scores as they are compared: as doubles, or rounded to 32-bit floats first."""
+    if scores == "float64":
+        return score
+    with np.errstate(over="ignore"):  # what is too large for a float is infinite, as in C
+        return score.astype(np.float32).astype(np.float64)
+
+
 def mark_calls(hits: Hits, *, answered: Collection[str], failed: Collection[str]) -> Hits:
     """Return `hits` with what the calls tell: an empty answer is an answer, a failure is none."""
     ids = hits.judged.query_ids

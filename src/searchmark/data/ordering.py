@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from searchmark.data.hits import Hits, Order, ScoreType
+from searchmark.data.hits import Hits, Order, ScoreType, compared
 from searchmark.data.judged import Judged, coded
 from searchmark.data.lookup import build
 from searchmark.data.run import Run
@@ -160,7 +160,7 @@ def _key(run: Run, at: Ints, order: Order, scores: ScoreType) -> Floats:
     if np.isnan(key).any():
         line = _line(run, int(at[int(np.isnan(key).argmax())]))
         raise InputError("the score is NaN, which cannot be ordered", path=run.path, line=line)
-    return key.astype(np.float32).astype(np.float64) if scores == "float32" else key
+    return compared(key, scores)
 
 
 def _falling(rows: Rows) -> Ints:

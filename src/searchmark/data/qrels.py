@@ -56,6 +56,8 @@ class Qrels:
 def read_qrels(path: Path) -> Qrels:
     """Read judgments: TREC four columns, BEIR TSV, or any table with named columns."""
     rows = _from_records(path) if _has_header(path) else read_trec_qrels(path)
+    if not rows.lines:
+        raise InputError("there are no judgments", path=path, fix="one judgment a line")
     _check_unique(path, rows)
     frame = _frame(rows.query_ids, rows.doc_ids, rows.grades)
     return Qrels(frame, path, sha256(path), tuple(rows.lines))

@@ -80,7 +80,11 @@ def check_utf8(data: bytes, buffer: NDArray[np.uint8]) -> None:
 
 def word(words: Words, start: Ints, length: Ints, k: int) -> Words:
     """Return the k-th eight bytes of each field, zero behind its end."""
-    return words[start + 8 * k] & _MASK[np.clip(length - 8 * k, 0, 8)]
+    if k == 0:
+        return words[start] & _MASK[np.minimum(length, 8)]
+    # a field that has ended must not be looked for beyond the end of the buffer
+    at = np.where(length > 8 * k, start + 8 * k, 0)
+    return words[at] & _MASK[np.clip(length - 8 * k, 0, 8)]
 
 
 def n_words(length: Ints) -> int:
@@ -92,12 +96,9 @@ def hashes(words: Words, start: Ints, length: Ints) -> Words:
     """Return a 64-bit hash of each field: multiply and shift, a word at a time."""
     found = (word(words, start, length, 0) ^ length.astype(_U)) * _MIX
     for k in range(1, n_words(length)):
-        # a field that ended takes part with zeros; its length, mixed in above, keeps it apart
-        inside = length > 8 * k
-        step = (
-            found ^ (found >> _U(32)) ^ word(words, np.where(inside, start, 0), length, k)
-        ) * _MIX
-        found = np.where(inside, step, found)
+        # a field that has ended is left alone: how long others are must not change its hash
+        step = (found ^ (found >> _U(32)) ^ word(words, start, length, k)) * _MIX
+        found = np.where(length > 8 * k, step, found)
     return found ^ (found >> _U(29))
 
 
@@ -109,10 +110,7 @@ def equal(a: Packed, rows_a: Ints, b: Packed, rows_b: Ints) -> NDArray[np.bool_]
     shorter = np.where(same, length_a, 0)
     words_a, words_b = words_at(a.buffer), words_at(b.buffer)
     for k in range(n_words(shorter)):
-        inside = shorter > 8 * k
-        left = word(words_a, np.where(inside, start_a, 0), shorter, k)
-        right = word(words_b, np.where(inside, start_b, 0), shorter, k)
-        same &= ~inside | (left == right)
+        same &= word(words_a, start_a, shorter, k) == word(words_b, start_b, shorter, k)
     return same
 
 
@@ -133,9 +131,11 @@ def _decimals(words: Words, start: Ints, length: Ints) -> Floats | None:
     has_dot = n_before < length
     n_after = np.where(has_dot, length - n_before - 1, 0)
     n_digits = n_before + n_after
-    if int(n_before.max()) > 8 or int(n_after.max()) > 8:
+    if int(n_after.max()) > 8 or int(n_digits.min()) < 1 or int(n_digits.max()) > _MAX_DIGITS:
         return None
-    if int(n_digits.min()) < 1 or int(n_digits.max()) > _MAX_DIGITS:
+    # eight bytes without a dot: the ninth is one, or the number is longer than is read here
+    unseen = start[has_dot & (n_before == 8)] + 8
+    if len(unseen) and ((words[unseen] & _U(0xFF)) != (_DOTS & _U(0xFF))).any():
         return None
     whole, whole_ok = _digits(words[start], n_before)
     part, part_ok = _digits(words[np.where(has_dot, start + n_before + 1, 0)], n_after)

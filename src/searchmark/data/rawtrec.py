@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.data.docids import DocIds, Packed, padded
-from searchmark.data.files import open_bytes
-from searchmark.data.hits import Hits, ScoreType
+from searchmark.data.files import BOM, open_bytes
+from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged, starts
 from searchmark.data.lookup import Lookup, build
 from searchmark.data.rawtext import (
@@ -62,7 +62,7 @@ class Table(NamedTuple):
 
 
 class BlockHits(NamedTuple):
-    """What one block adds: its hits, its queries and how many documents each retrieved."""
+    """What one block adds: its hits, its queries, how many documents each has, its last tag."""
 
     row: Ints
     rank: Ints
@@ -71,6 +71,7 @@ class BlockHits(NamedTuple):
     names: list[bytes]
     code: Ints
     n_retrieved: Ints
+    tag: bytes
 
 
 def judged_from_trec(path: Path) -> Judged:
@@ -108,8 +109,8 @@ def hits_from_trec(
     scores: ScoreType = "float64",
     block: int = BLOCK,
     threads: int = THREADS,
-) -> Hits:
-    """Reduce a regular run file to its hits; raises Irregular where it is none."""
+) -> tuple[str, Hits]:
+    """Return a regular run file's tag and hits; raises Irregular where it is none."""
     lookup = _lookup(judged)
     if lookup is None:
         raise Irregular
@@ -122,24 +123,12 @@ def hits_from_trec(
         found = _in_turn(work, blocks(stream, block), workers, 2 * threads)
     if not found:
         raise Irregular
-    return _joined(found, judged)
-
-
-def tag_of(path: Path) -> str:
-    """Return the tag of a run file's first line."""
-    with open_bytes(path) as stream:
-        fields = stream.readline(1 << 16).split()
-    if len(fields) != 6:
-        raise Irregular
-    try:
-        return fields[5].decode()
-    except UnicodeDecodeError:
-        raise Irregular from None
+    return found[-1].tag.decode(), _joined(found, judged)
 
 
 def blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
     """Yield the stream in pieces that begin and end with a query."""
-    rest, wanted = b"", size
+    rest, wanted = stream.read(len(BOM)).removeprefix(BOM), size
     while piece := stream.read(wanted):
         data = rest + piece
         cut = _last_query(data)
@@ -198,7 +187,7 @@ def _table(data: bytes, n_fields: int) -> Table:
 
 
 def _whole(stream: IO[bytes]) -> bytes:
-    data = stream.read()
+    data = stream.read().removeprefix(BOM)
     if not data.strip():
         raise Irregular
     return data
@@ -272,14 +261,13 @@ def _block_hits(
         names,
         code,
         n_rows,
+        table.text(int(table.ends[-1, 4]) + 1, int(table.ends[-1, 5] - table.ends[-1, 4] - 1)),
     )
 
 
 def _falling(table: Table, begin: Ints, scores: ScoreType) -> Mask:
     """Return which lines have the score of the line before them, in the same query."""
-    score = floats(table.buffer, table.words, *table.column(4))
-    if scores == "float32":
-        score = score.astype(np.float32).astype(np.float64)
+    score = compared(floats(table.buffer, table.words, *table.column(4)), scores)
     inside = np.ones(len(score), np.bool_)
     inside[begin] = False
     if (inside[1:] & (score[1:] > score[:-1])).any():

@@ -36,10 +36,10 @@ def hits_in_file(
     """Return the name of the run in a file (its tag, or the file's) and its hits."""
     check_file(path)
     if kind_of(path) not in _TABLES and order == "score":
-        from searchmark.data.rawtrec import hits_from_trec, tag_of
+        from searchmark.data.rawtrec import hits_from_trec
 
         try:
-            return tag_of(path), hits_from_trec(path, judged, scores=scores)
+            return hits_from_trec(path, judged, scores=scores)
         except (Irregular, *DAMAGED):
             pass  # the general path reads it, or tells what is wrong and where
     from searchmark.data.ordering import find_hits

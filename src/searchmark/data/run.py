@@ -78,8 +78,13 @@ def _with_rank(frame: pl.DataFrame) -> pl.DataFrame:
 
 def read_run(path: Path, *, name: str | None = None) -> Run:
     """Read rankings: TREC six (or five) columns, or any table with named columns."""
-    if _has_header(path):
-        return _from_records(path, name)
+    run = _from_records(path, name) if _has_header(path) else _from_trec(path, name)
+    if not len(run):
+        raise InputError("the run is empty", path=path, fix="one retrieved document a line")
+    return run
+
+
+def _from_trec(path: Path, name: str | None) -> Run:
     quick = read_regular(path)
     if quick is not None:
         frame, tag = quick

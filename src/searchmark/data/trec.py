@@ -63,12 +63,14 @@ def read_trec_qrels(path: Path) -> QrelsRows:
 def read_trec_run(path: Path) -> RunRows:
     """Read ``query Q0 document rank score [tag]`` lines; the tag may be missing."""
     rows = RunRows([], [], [], [], [], None)
-    tag = None
+    tag, n_fields = None, 0
     for number, text in text_lines(path):
         parts = _fields(text)
-        if len(parts) not in (5, 6):
+        n_fields = n_fields or (5 if len(parts) == 5 else 6)
+        if len(parts) != n_fields:
+            # a line with fewer fields than those before it was cut off, perhaps inside its score
             raise InputError(
-                f"{len(parts)} fields instead of 6",
+                f"{len(parts)} fields instead of {n_fields}",
                 path=path,
                 line=number,
                 fix="a run line is: query-id Q0 document-id rank score tag",

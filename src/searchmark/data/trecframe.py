@@ -9,9 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from searchmark.data.files import read_bytes
+from searchmark.data.files import BOM, read_bytes
 
-_BOM = b"\xef\xbb\xbf"
 _TO_BLANK = bytes.maketrans(b"\t\v\f", b"   ")
 
 
@@ -40,7 +39,7 @@ def _read(data: bytes) -> tuple[pl.DataFrame, str | None] | None:
 
 def tidied(data: bytes) -> bytes:
     """Return text whose fields are one blank apart, without blanks at the ends of lines."""
-    data = data.removeprefix(_BOM)
+    data = data.removeprefix(BOM)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     if any(c in data for c in (b"\t", b"\v", b"\f")):
