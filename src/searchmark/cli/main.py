@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.errors import OWN_FAULT, SearchmarkError, nearest
+from searchmark.errors import OWN_FAULT, InputError, OutsideError, SearchmarkError, nearest
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ COMMANDS = {
 }
 """Command -> where it lives, and the line that --help shows."""
 
-INTERRUPTED = 130
+INTERRUPTED, CUT_OFF = 130, 141
+"""What shells give for a command that was interrupted, and for one whose reader went away."""
+
+COMPLETION = "_SEARCHMARK_COMPLETE"
+"""The variable in which a shell asks what could be typed next."""
 
 
 class LazyGroup(click.Group):
@@ -82,42 +86,63 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
 
 def _run(arguments: list[str], *, debug: bool) -> int:
     try:
-        code = cli.main(arguments, prog_name="searchmark", standalone_mode=False)
+        code = _invoke(arguments)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        if isinstance(error, click.exceptions.NoArgsIsHelpError):
-            error.show()
-        else:
-            _say(error.format_message())
-        return error.exit_code
+        return _refuse(error)
     except SearchmarkError as error:
-        _trace(debug=debug)
-        _say(str(error))
-        return error.exit_code
+        return _fail(str(error), error.exit_code, debug=debug)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted; what was answered is kept, and the same command goes on from there")
         return INTERRUPTED
     except BrokenPipeError:
         # whoever read our output has enough; a second complaint at exit would be noise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return CUT_OFF
+    except OSError as error:
+        return _fail(*_refused_by_the_machine(error), debug=debug)
     except Exception as error:
-        _trace(debug=debug)
-        _say(
-            f"a fault of our own: {type(error).__name__}: {error}; run again with --debug and "
-            "report what it prints"
-        )
-        return OWN_FAULT
+        what = f"a fault of our own: {type(error).__name__}: {error}"
+        return _fail(f"{what}; run again with --debug and report what it prints", debug=debug)
     return code if isinstance(code, int) else 0
 
 
-def _trace(*, debug: bool) -> None:
+def _invoke(arguments: list[str]) -> object:
+    """Call the command; click's own `main` would turn broken pipes and early ends into codes."""
+    if COMPLETION in os.environ:
+        cli.main(arguments, prog_name="searchmark")  # answers the shell and exits
+    with cli.make_context("searchmark", arguments) as context:
+        return cli.invoke(context)
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Tell what is wrong with the command line; help that nobody asked for is shown as it is."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+    else:
+        _say(error.format_message())
+    return error.exit_code
+
+
+def _refused_by_the_machine(error: OSError) -> tuple[str, int]:
+    """Return message and exit code: a file that cannot be used is input, a full disk is not."""
+    what = error.strerror or str(error)
+    if error.filename is None:
+        return f"the machine refused: {what}", OutsideError.exit_code
+    return f"{error.filename}: {what}; check the path and its permissions", InputError.exit_code
+
+
+def _fail(message: str, code: int = OWN_FAULT, *, debug: bool) -> int:
     if debug:
         import traceback
 
         traceback.print_exc()
+    _say(message)
+    return code
 
 
 def _say(message: str) -> None:
-    click.echo(f"searchmark: error: {message}", err=True)
+    """Write an error; characters that would move the terminal's cursor are shown as marks."""
+    shown = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in message)
+    click.echo(f"searchmark: error: {shown}", err=True)

@@ -35,7 +35,8 @@ def decode_table(
     values where there is a default, still give a struct, so that the meaning of the other keys can
     be checked too; it is None only without a required value. Look at `problems` before using it.
     """
-    values = decode_values(table, struct, key, problems)
+    decoded = decode_values(table, struct, key, problems)
+    values = {name: value for name, value in decoded.items() if value is not msgspec.UNSET}
     fields = msgspec.structs.fields(struct)
     return None if any(f.required and f.name not in values for f in fields) else struct(**values)
 
@@ -43,7 +44,7 @@ def decode_table(
 def decode_values(
     table: Mapping[str, Any], struct: type[msgspec.Struct], key: str, problems: list[Problem]
 ) -> dict[str, Any]:
-    """Return the struct's fields that `table` gives rightly; the rest goes to `problems`."""
+    """Return the struct's fields that `table` gives, UNSET where the value cannot be used."""
     fields = {f.encode_name: f for f in msgspec.structs.fields(struct)}
     for name in table:
         if name not in fields:
@@ -51,9 +52,7 @@ def decode_values(
     values = {}
     for name, field in fields.items():
         if name in table:
-            value = _value(table[name], field.type, _path(key, name), problems)
-            if value is not msgspec.UNSET:
-                values[field.name] = value
+            values[field.name] = _value(table[name], field.type, _path(key, name), problems)
         elif field.required:
             problems.append(Problem(_path(key, name), "is missing"))
     return values

@@ -117,7 +117,7 @@ def read_project(path: Path) -> Project:
     table = _read_toml(path)
     problems: list[Problem] = []
     values = decode_values(table, ProjectFile, "", problems)
-    systems = decode_systems(values.get("systems", {}), problems)
+    systems = decode_systems(table.get("systems"), problems)
     problems += find_problems(values, path.parent)
     if problems:
         raise ProjectError(path, problems)

@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
+from searchmark.project.entries import SYSTEM_NAME
 from searchmark.project.file import ProjectFile
+from searchmark.project.meaning import DEFAULT_MEASURES, MAX_DEPTH
 from searchmark.systems import SYSTEMS
 
 
@@ -23,11 +25,15 @@ def project_schema() -> dict[str, Any]:
         table["properties"] = {"use": {"const": name}, **table["properties"]}
         table["required"] = ["use", *table.get("required", [])]
         tables.append(table)
-    schema["properties"]["systems"] = {
+    keys = schema["properties"]
+    keys["systems"] = {
         "type": "object",
         "minProperties": 1,
+        "propertyNames": {"pattern": f"^{SYSTEM_NAME}$"},
         "additionalProperties": {"oneOf": tables},
     }
+    keys["measures"] |= {"minItems": 1, "uniqueItems": True, "default": [*DEFAULT_MEASURES]}
+    keys["depth"] |= {"minimum": 1, "maximum": MAX_DEPTH}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

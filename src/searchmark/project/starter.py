@@ -40,18 +40,7 @@ class Found:
 
 def find_data(folder: Path) -> Found:
     """Find and read corpus, queries and qrels; what is missing is named with what is looked for."""
-    files = {what: _find(folder, what) for what in _NAMES}
-    missing = [what for what, path in files.items() if path is None]
-    if missing:
-        looked = "; ".join(
-            f"{w}: {', '.join(_NAMES[w])} (.{', .'.join(_KINDS[w])})" for w in missing
-        )
-        raise InputError(
-            f"no file looks like the {' or the '.join(missing)} (here or in data/; {looked})",
-            path=folder,
-            fix="rename the files, or write searchmark.toml by hand",
-        )
-    paths = {what: path for what, path in files.items() if path is not None}
+    paths = _find_files(folder)
     corpus = read_corpus(paths["corpus"])
     queries = read_queries(paths["queries"])
     qrels = read_qrels(paths["qrels"])
@@ -64,21 +53,45 @@ def find_data(folder: Path) -> Found:
         fields,
         has_dense,
         (
-            f"{len(corpus):,} documents, {len(queries):,} queries, {len(qrels):,} judgments",
+            f"{relative['corpus']} is the corpus, with {len(corpus):,} documents",
+            f"{relative['queries']} holds the queries, {len(queries):,} of them",
+            f"{relative['qrels']} holds the judgments, {len(qrels):,} of them",
             f"fields to search: {', '.join(fields)}",
             *([] if has_dense else ["no dense system: pip install 'searchmark[dense]'"]),
         ),
     )
 
 
-def _find(folder: Path, what: str) -> Path | None:
+def _find_files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise InputError("no such folder", path=folder, fix="name the folder that holds the data")
     places = [p for p in (folder, folder / "data", folder / "qrels") if p.is_dir()]
+    files = [f for place in places for f in sorted(place.iterdir()) if f.is_file()]
+    found = {what: path for what in _NAMES if (path := _pick(files, what)) is not None}
+    missing = [what for what in _NAMES if what not in found]
+    if missing:
+        looked = "; ".join(f"{what}: {', '.join(_NAMES[what])}" for what in missing)
+        raise InputError(
+            f"no file here or in data/ is called like the {' or the '.join(missing)} ({looked}; "
+            f"as .{', .'.join(_KINDS[missing[-1]])}, plain, .gz or .zst)",
+            path=folder,
+            fix="rename the files, or write searchmark.toml by hand",
+        )
+    return found
+
+
+def _pick(files: Sequence[Path], what: str) -> Path | None:
+    """Return the file with the first of the names, or else the first that begins with one."""
+    fitting = [f for f in files if kind_of(f) in _KINDS[what]]
+    stems = [(f, f.name.split(".")[0].lower()) for f in fitting]
     for name in _NAMES[what]:
-        for place in places:
-            for path in sorted(place.iterdir()):
-                stem = path.name.split(".")[0].lower()
-                if path.is_file() and stem == name and kind_of(path) in _KINDS[what]:
-                    return path
+        for path, stem in stems:
+            if stem == name:
+                return path
+    for name in _NAMES[what]:
+        for path, stem in stems:
+            if stem.startswith((f"{name}-", f"{name}_")):
+                return path
     return None
 
 
@@ -101,16 +114,20 @@ def _fields(corpus: Corpus) -> dict[str, float]:
 def _reads_like_text(texts: Sequence[str]) -> bool:
     """Tell words from addresses, dates and codes: letters, and few values that repeat."""
     sample = texts[:200]
-    wordy = sum(any(c.isalpha() for c in t) and "://" not in t for t in sample) / len(sample)
+    wordy = sum(any(c.isalpha() for c in t) and not _is_address(t) for t in sample) / len(sample)
     distinct = len(set(sample)) / len(sample)
     return wordy > 0.8 and distinct > 0.2
+
+
+def _is_address(text: str) -> bool:
+    return "://" in text and len(text.split()) == 1
 
 
 def starter_text(found: Found) -> str:
     """Return the project file's text."""
     keyword = "{ " + ", ".join(f"{_key(n)} = {w:g}" for n, w in found.fields.items()) + " }"
-    names = json.dumps(list(found.fields), ensure_ascii=False)
-    parts = [_HEAD.format(**{k: json.dumps(v) for k, v in found.files.items()})]
+    names = f"[{', '.join(map(_text, found.fields))}]"
+    parts = [_HEAD.format(**{k: _text(v) for k, v in found.files.items()})]
     parts.append(_KEYWORD.format(fields=keyword))
     if found.has_dense:
         parts += [_DENSE.format(fields=names), _HYBRID]
@@ -120,7 +137,12 @@ def starter_text(found: Found) -> str:
 
 def _key(name: str) -> str:
     bare = name.replace("-", "").replace("_", "")
-    return name if bare.isascii() and bare.isalnum() else json.dumps(name, ensure_ascii=False)
+    return name if bare.isascii() and bare.isalnum() else _text(name)
+
+
+def _text(value: str) -> str:
+    """Return a TOML string: JSON's escapes, and the one character that only TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 _HEAD = """\
