@@ -68,7 +68,7 @@ def _dependencies() -> list[Row]:
     try:
         declared = requires("searchmark") or []
     except PackageNotFoundError:
-        return [("dependencies", "-", "unknown", "searchmark runs from files: pip install it")]
+        return [("dependencies", "-", "unknown", "pip install the folder that this runs from")]
     return [_dependency(*_name_and_extra(text)) for text in declared]
 
 

@@ -81,6 +81,8 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given or os.environ.get("SEARCHMARK_DEBUG") == "1"
     given = [a for a in given if a != "--debug"]
+    if COMPLETION in os.environ:
+        cli.main(given, prog_name="searchmark")  # answers the shell and exits
     sys.exit(_run(given, debug=debug))
 
 
@@ -100,6 +102,10 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         # whoever read our output has enough; a second complaint at exit would be noise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CUT_OFF
+    except SystemExit as error:
+        # a function under test that calls exit(0) must not pass for a good verdict
+        what = f"code under test ended the program with exit({error.code!r})"
+        return _fail(what, OutsideError.exit_code, debug=debug)
     except OSError as error:
         return _fail(*_refused_by_the_machine(error), debug=debug)
     except Exception as error:
@@ -110,8 +116,6 @@ def _run(arguments: list[str], *, debug: bool) -> int:
 
 def _invoke(arguments: list[str]) -> object:
     """Call the command; click's own `main` would turn broken pipes and early ends into codes."""
-    if COMPLETION in os.environ:
-        cli.main(arguments, prog_name="searchmark")  # answers the shell and exits
     with cli.make_context("searchmark", arguments) as context:
         return cli.invoke(context)
 

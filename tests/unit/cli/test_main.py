@@ -56,6 +56,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             3,
             "the machine refused: No space left on device",
         ),
+        (SystemExit(0), 3, "code under test ended the program with exit(0)"),
         (EOFError("cut"), 5, "a fault of our own: EOFError: cut; run again with --debug"),
         (KeyError("k"), 5, "a fault of our own: KeyError: 'k'; run again with --debug"),
         (click.UsageError("no such option"), 2, "no such option"),
