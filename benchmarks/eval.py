@@ -11,6 +11,7 @@ median is printed with the least and the greatest. Peers read plain text only.
 """
 
 import argparse
+import compileall
 import os
 import sys
 from pathlib import Path
@@ -102,6 +103,8 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{given.folder}, {given.rounds} rounds; wall s, CPU s, peak MB (medians)")
     print(f"{'':34} | {'ours':^23} | {'other':^23} | ours/other, wall")
+    # installing a wheel compiles it, an editable install does not: both sides start alike
+    compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=1)
     text = ours(given.folder, "run.txt")
     for peer in filter(None, given.peers.split(",")):
         pairs = alternating(text, commands(given.folder)[peer], given.rounds)

@@ -6,7 +6,6 @@ Adding a measure, a system or a report is one file and one line in its room's ta
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import InputError, nearest
@@ -27,6 +26,9 @@ class Registry:
     def targets(self) -> "Mapping[str, str]":
         """Every known name with its target; a name that two owners claim is an error."""
         if not self._found:
+            # 50 ms to import: only where names beyond the built-in ones are asked for
+            from importlib.metadata import entry_points
+
             found = dict(self.builtin)
             for point in entry_points(group=self.group):
                 if point.name in found and found[point.name] != point.value:
@@ -44,8 +46,12 @@ class Registry:
         return sorted(self.targets())
 
     def load(self, name: str) -> Any:
-        """Import and return the target of `name`; an unknown name lists the nearest known ones."""
-        targets = self.targets()
+        """Import and return the target of `name`; an unknown name lists the nearest known ones.
+
+        A built-in name is loaded without a look at the entry points; a package that claims it too
+        is noticed as soon as the names are listed (by every project file, and by doctor).
+        """
+        targets = self.builtin if name in self.builtin else self.targets()
         if name not in targets:
             raise InputError(f"unknown {self.kind} '{name}'", fix=nearest(name, targets))
         module, _, attribute = targets[name].partition(":")

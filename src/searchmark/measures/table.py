@@ -73,7 +73,7 @@ def find_spec(name: str) -> Spec | None:
 
     A proper name loads the file of that measure only; anything else needs all of them.
     """
-    proper = {n.lower(): n for n in MEASURES.names()}
+    proper = {n.lower(): n for n in MEASURES.builtin}
     if name.lower() in proper:
         spec: Spec = MEASURES.load(proper[name.lower()])
         return spec

@@ -1,12 +1,15 @@
 """An evaluation as tables: systems by measures, categories by measures, and what they rest on."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from searchmark.measures.summary import Evaluation, Mean, SystemScores
 from searchmark.reports.table import Cell, Table, leaders
 
+if TYPE_CHECKING:
+    from searchmark.measures.summary import Evaluation, Mean, SystemScores
 
-def comparison_table(evaluation: Evaluation) -> Table:
+
+def comparison_table(evaluation: "Evaluation") -> Table:
     """Return systems by measures, with the ceilings as the last row."""
     names = list(evaluation.conventions)
     rows: list[tuple[Cell, ...]] = [
@@ -27,7 +30,7 @@ def comparison_table(evaluation: Evaluation) -> Table:
     )
 
 
-def category_table(evaluation: Evaluation, system: str) -> Table | None:
+def category_table(evaluation: "Evaluation", system: str) -> Table | None:
     """Return one system's categories by measures, with ceilings; None where there are none."""
     scores = next(s for s in evaluation.systems if s.system == system)
     if not scores.by_category:
@@ -49,7 +52,7 @@ def category_table(evaluation: Evaluation, system: str) -> Table | None:
     )
 
 
-def counts_table(evaluation: Evaluation) -> Table:
+def counts_table(evaluation: "Evaluation") -> Table:
     """Return what each system's numbers rest on."""
     rows = []
     for scores in evaluation.systems:
@@ -72,7 +75,7 @@ def counts_table(evaluation: Evaluation) -> Table:
     )
 
 
-def ties_table(evaluation: Evaluation) -> Table | None:
+def ties_table(evaluation: "Evaluation") -> Table | None:
     """Return what the means could be in other orders of tied documents; None where none moves."""
     rows: list[tuple[Cell, ...]] = []
     for scores in evaluation.systems:
@@ -90,7 +93,7 @@ def ties_table(evaluation: Evaluation) -> Table | None:
     )
 
 
-def basis_table(evaluation: Evaluation) -> Table | None:
+def basis_table(evaluation: "Evaluation") -> Table | None:
     """Return the counts of each run; None where nobody counted."""
     if not evaluation.counts:
         return None
@@ -124,7 +127,7 @@ def basis_table(evaluation: Evaluation) -> Table | None:
     )
 
 
-def needs_counts(evaluation: Evaluation) -> bool:
+def needs_counts(evaluation: "Evaluation") -> bool:
     """Tell whether any query is missing, left out or rests on unjudged results."""
     return any(
         m.n_missing or m.n_skipped or (m.unjudged_share or 0) > 0
@@ -133,19 +136,19 @@ def needs_counts(evaluation: Evaluation) -> bool:
     )
 
 
-def convention_lines(evaluation: Evaluation) -> list[str]:
+def convention_lines(evaluation: "Evaluation") -> list[str]:
     """Return the conventions in force, one line a measure."""
     return [f"profile {evaluation.profile}", *evaluation.conventions.values()]
 
 
-def _ceilings(systems: Sequence[SystemScores], names: Sequence[str]) -> list[Cell] | None:
+def _ceilings(systems: "Sequence[SystemScores]", names: Sequence[str]) -> list[Cell] | None:
     if not systems:
         return None
     found: list[Cell] = [systems[0].mean(n).ceiling for n in names]
     return found if any(c is not None for c in found) else None
 
 
-def _below_one(mean: Mean) -> bool:
+def _below_one(mean: "Mean") -> bool:
     return mean.ceiling is not None and mean.ceiling < 1 - 1e-9
 
 

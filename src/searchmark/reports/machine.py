@@ -1,19 +1,20 @@
 """The machine contract: JSON whose fields are added to but never change meaning."""
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from searchmark.gate.verdict import MeasureVerdict, Verdict
-from searchmark.measures.summary import Evaluation, Mean, SystemScores
-from searchmark.reports.table import Table
 from searchmark.version import __version__
+
+if TYPE_CHECKING:
+    from searchmark.gate.verdict import MeasureVerdict, Verdict
+    from searchmark.measures.summary import Evaluation, Mean, SystemScores
+    from searchmark.reports.table import Table
 
 EVALUATION_FORMAT = "searchmark/evaluation/1"
 VERDICT_FORMAT = "searchmark/gate/1"
 
 
-def evaluation_json(evaluation: Evaluation, *, per_query: bool = False) -> str:
+def evaluation_json(evaluation: "Evaluation", *, per_query: bool = False) -> str:
     """Return an evaluation as JSON in full double precision."""
     return _text(
         {
@@ -32,7 +33,7 @@ def evaluation_json(evaluation: Evaluation, *, per_query: bool = False) -> str:
     )
 
 
-def _system(scores: SystemScores, evaluation: Evaluation, *, per_query: bool) -> dict[str, Any]:
+def _system(scores: "SystemScores", evaluation: "Evaluation", *, per_query: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "measures": {m.measure: _mean(m) for m in scores.means},
         "by_category": {
@@ -41,15 +42,15 @@ def _system(scores: SystemScores, evaluation: Evaluation, *, per_query: bool) ->
         "n_failed": scores.n_failed,
     }
     if scores.system in evaluation.counts:
-        found["counts"] = msgspec.to_builtins(evaluation.counts[scores.system])
+        found["counts"] = asdict(evaluation.counts[scores.system])
     for measure, band in evaluation.bands.get(scores.system, {}).items():
-        found["measures"][measure]["ties"] = msgspec.to_builtins(band)
+        found["measures"][measure]["ties"] = asdict(band)
     if per_query:
         found["per_query"] = {m: dict(values) for m, values in scores.per_query.items()}
     return found
 
 
-def _mean(mean: Mean) -> dict[str, Any]:
+def _mean(mean: "Mean") -> dict[str, Any]:
     return {
         "mean": mean.value,
         "ceiling": mean.ceiling,
@@ -60,7 +61,7 @@ def _mean(mean: Mean) -> dict[str, Any]:
     }
 
 
-def verdict_json(verdict: Verdict) -> str:
+def verdict_json(verdict: "Verdict") -> str:
     """Return a verdict as JSON in full double precision."""
     return _text(
         {
@@ -88,7 +89,7 @@ def verdict_json(verdict: Verdict) -> str:
     )
 
 
-def _measure(v: MeasureVerdict) -> dict[str, Any]:
+def _measure(v: "MeasureVerdict") -> dict[str, Any]:
     return {
         "measure": v.measure,
         "baseline": v.baseline,
@@ -101,10 +102,12 @@ def _measure(v: MeasureVerdict) -> dict[str, Any]:
     }
 
 
-def table_json(table: Table) -> str:
+def table_json(table: "Table") -> str:
     """Return a table as a list of objects, one a row."""
     return _text([dict(zip(table.columns, row, strict=True)) for row in table.rows])
 
 
 def _text(value: Any) -> str:
+    import msgspec
+
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

@@ -1,21 +1,23 @@
 """One way in: a value and a format's name to the text that is printed."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from searchmark.gate import baseline as baselines
-from searchmark.gate.baseline import Baseline
-from searchmark.gate.verdict import Verdict
-from searchmark.measures.summary import Evaluation
 from searchmark.reports import evaluation as evaluations
 from searchmark.reports import machine, markup, terminal
 from searchmark.reports import verdict as verdicts
 from searchmark.reports.table import PLAIN, Cell, Look, Table
 
+if TYPE_CHECKING:
+    from searchmark.gate.baseline import Baseline
+    from searchmark.gate.verdict import Verdict
+    from searchmark.measures.summary import Evaluation
+
 FORMATS = ("terminal", "json", "csv", "markdown")
 
 
 def evaluation_text(
-    evaluation: Evaluation,
+    evaluation: "Evaluation",
     form: str,
     *,
     system: str | None = None,
@@ -49,7 +51,7 @@ def evaluation_text(
     return "\n".join(filter(None, parts))
 
 
-def verdict_text(verdict: Verdict, form: str, look: Look = PLAIN) -> str:
+def verdict_text(verdict: "Verdict", form: str, look: Look = PLAIN) -> str:
     """Return a verdict in one of `FORMATS`."""
     if form == "json":
         return machine.verdict_json(verdict)
@@ -66,10 +68,12 @@ def verdict_text(verdict: Verdict, form: str, look: Look = PLAIN) -> str:
     return "\n".join(parts)
 
 
-def baseline_text(baseline: Baseline, form: str, look: Look = PLAIN) -> str:
+def baseline_text(baseline: "Baseline", form: str, look: Look = PLAIN) -> str:
     """Return an accepted baseline in one of `FORMATS`."""
     if form == "json":
-        return baselines.baseline_text(baseline)
+        from searchmark.gate.baseline import baseline_text as file_text
+
+        return file_text(baseline)
     return table_text(_baseline_table(baseline), form, look)
 
 
@@ -84,7 +88,7 @@ def table_text(table: Table, form: str, look: Look = PLAIN) -> str:
     return terminal.table_text(table, look)
 
 
-def _baseline_table(baseline: Baseline) -> Table:
+def _baseline_table(baseline: "Baseline") -> Table:
     names = list(baseline.means)
     scopes = (*baseline.by_category.items(), ("all", baseline.means))
     return Table(
@@ -111,7 +115,7 @@ def _markdown(
     return "\n".join(parts)
 
 
-def _evaluation_csv(evaluation: Evaluation, *, per_query: bool) -> str:
+def _evaluation_csv(evaluation: "Evaluation", *, per_query: bool) -> str:
     if per_query:
         return markup.csv_text(
             ("system", "query_id", "measure", "value"),
@@ -128,7 +132,7 @@ def _evaluation_csv(evaluation: Evaluation, *, per_query: bool) -> str:
     )
 
 
-def _mean_rows(evaluation: Evaluation) -> Iterator[tuple[Cell, ...]]:
+def _mean_rows(evaluation: "Evaluation") -> Iterator[tuple[Cell, ...]]:
     for s in evaluation.systems:
         for category, means in ((None, s.means), *s.by_category.items()):
             for m in means:
@@ -143,7 +147,7 @@ def _mean_rows(evaluation: Evaluation) -> Iterator[tuple[Cell, ...]]:
                 )
 
 
-def _verdict_csv(verdict: Verdict) -> str:
+def _verdict_csv(verdict: "Verdict") -> str:
     return markup.csv_text(
         ("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
         (

@@ -1,6 +1,5 @@
 """Tables for a terminal or a pipe: plain enough to paste, marked without relying on colour."""
 
-import io
 from collections.abc import Sequence
 from textwrap import wrap
 
@@ -10,40 +9,39 @@ BEST = "*"
 """Stands behind the best value of a column: the same news as the bold type, without colour."""
 
 
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
 def table_text(table: Table, look: Look) -> str:
     """Return a table as text; where it is too wide its rows become blocks of lines."""
     if _natural_width(table, look.digits) > look.width:
         return _blocks(table, look.digits)
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    from rich.cells import cell_len
 
-    drawn = RichTable(
-        title=Text(clean(table.title)),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    numeric = [table.is_number(c) for c in range(len(table.columns))]
-    for name, is_number in zip(table.columns, numeric, strict=True):
-        drawn.add_column(Text(clean(name)), justify="right" if is_number else "left", no_wrap=True)
-    for r in range(len(table.rows)):
+    rows = [_cells(table, r, look.digits) for r in range(len(table.rows))]
+    heads = [clean(name) for name in table.columns]
+    numeric = [table.is_number(c) for c in range(len(heads))]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+
+    def line(cells: Sequence[str], bold: Sequence[bool]) -> str:
+        texts = []
+        for c, text in enumerate(cells):
+            gap = " " * (widths[c] - cell_len(text))
+            shown_text = f"{_BOLD}{text}{_PLAIN}" if look.color and bold[c] else text
+            texts.append(gap + shown_text if numeric[c] else shown_text + gap)
+        return (" " + "   ".join(texts)).rstrip()
+
+    rule = " " + "\u2500" * (sum(widths) + 3 * (len(widths) - 1))
+    lines = [_bold(clean(table.title), look), "", line(heads, [True] * len(heads)), rule]
+    for r, cells in enumerate(rows):
         if r in table.rules:
-            drawn.add_section()
-        style = ["bold" if (r, c) in table.best else "" for c in range(len(table.columns))]
-        cells = zip(_cells(table, r, look.digits), style, strict=True)
-        drawn.add_row(*(Text(cell, style=s) for cell, s in cells))
-    stream = io.StringIO()
-    console = Console(
-        file=stream,
-        width=look.width,
-        force_terminal=look.color,
-        color_system="standard" if look.color else None,
-    )
-    console.print(drawn)
-    return "\n".join(line.rstrip() for line in stream.getvalue().strip("\n").splitlines()) + "\n"
+            lines.append("")
+        lines.append(line(cells, [(r, c) in table.best for c in range(len(heads))]))
+    return "\n".join(lines) + "\n"
+
+
+def _bold(text: str, look: Look) -> str:
+    return f"{_BOLD}{text}{_PLAIN}" if look.color else text
 
 
 def _cells(table: Table, row: int, digits: int) -> list[str]:
@@ -60,7 +58,7 @@ def _natural_width(table: Table, digits: int) -> int:
     widths = [len(clean(name)) for name in table.columns]
     for r in range(len(table.rows)):
         widths = [max(w, len(c)) for w, c in zip(widths, _cells(table, r, digits), strict=True)]
-    return sum(widths) + 3 * len(widths)  # rich puts three blanks between columns
+    return sum(widths) + 3 * len(widths)
 
 
 def _blocks(table: Table, digits: int) -> str:

@@ -1,13 +1,17 @@
 """A verdict as tables and sentences."""
 
-from searchmark.gate.verdict import MeasureVerdict, Verdict
+from typing import TYPE_CHECKING
+
 from searchmark.reports.table import Cell, Table
+
+if TYPE_CHECKING:
+    from searchmark.gate.verdict import MeasureVerdict, Verdict
 
 MAX_TEXT = 40
 """Longer query texts are cut in tables; machine output has them whole."""
 
 
-def measure_table(verdict: Verdict) -> Table:
+def measure_table(verdict: "Verdict") -> Table:
     """Return the gated measures: baseline, candidate, delta, limits and whether each passes."""
     return Table(
         f"{verdict.system} against its baseline",
@@ -17,7 +21,7 @@ def measure_table(verdict: Verdict) -> Table:
     )
 
 
-def _measure_row(v: MeasureVerdict, verdict: Verdict) -> tuple[Cell, ...]:
+def _measure_row(v: "MeasureVerdict", verdict: "Verdict") -> tuple[Cell, ...]:
     return (
         v.measure,
         v.baseline,
@@ -31,7 +35,7 @@ def _measure_row(v: MeasureVerdict, verdict: Verdict) -> tuple[Cell, ...]:
     )
 
 
-def category_change_table(verdict: Verdict) -> Table | None:
+def category_change_table(verdict: "Verdict") -> Table | None:
     """Return the categories that moved or hold a floor; None where there are none."""
     rows = tuple(
         (v.category, v.measure, v.baseline, v.candidate, v.delta, v.floor, _word(v))
@@ -48,11 +52,11 @@ def category_change_table(verdict: Verdict) -> Table | None:
     )
 
 
-def _word(v: MeasureVerdict) -> str:
+def _word(v: "MeasureVerdict") -> str:
     return "FAILED" if not v.ok else "ok" if v.floor is not None else ""
 
 
-def worst_table(verdict: Verdict) -> Table | None:
+def worst_table(verdict: "Verdict") -> Table | None:
     """Return the queries that lost most; None where none lost."""
     if not verdict.worst_queries:
         return None
@@ -71,13 +75,13 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
-def tables(verdict: Verdict) -> list[Table]:
+def tables(verdict: "Verdict") -> list[Table]:
     """Return every table that has something to show."""
     found = (measure_table(verdict), category_change_table(verdict), worst_table(verdict))
     return [t for t in found if t is not None]
 
 
-def headline(verdict: Verdict) -> str:
+def headline(verdict: "Verdict") -> str:
     """Return the verdict in a line."""
     if verdict.passed:
         return f"Gate passed: {verdict.system} holds every limit."

@@ -53,7 +53,6 @@ Systems, mean over 3 queries
 
  ceiling    1.0000   0.6667
 
-
 keyword by category
 
  category    queries   nDCG@10       RR
@@ -63,7 +62,6 @@ keyword by category
    ceiling         -         -   0.0000
 
  all               3    0.5000   0.3333
-
 
 What the means hide
 - RR cannot pass 0.667.
