@@ -48,10 +48,10 @@ Systems, mean over 3 queries
 
  system    nDCG@10       RR
  ──────────────────────────
- keyword    0.5000   0.3333
+ keyword   0.5000    0.3333
  dense     0.6667*        -
 
- ceiling    1.0000   0.6667
+ ceiling   1.0000    0.6667
 
 keyword by category
 
