@@ -52,9 +52,10 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
     sys.path.insert(0, str(context.folder))
     try:
         function = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever a module does while it is imported
+        what = f"{type(error).__name__}: {error}"
         raise InputError(
-            f"the callable '{config.callable}' of system '{name}' cannot be imported ({error})",
+            f"the callable '{config.callable}' of system '{name}' cannot be imported ({what})",
             fix="write module:function; the module may lie beside the project file",
         ) from error
     finally:

@@ -159,6 +159,15 @@ def test_a_callable_that_is_not_there_is_told(tmp_path: Path, callable_: str, me
         pool.open("mine")
 
 
+def test_a_module_that_fails_while_it_is_imported_is_told(tmp_path: Path) -> None:
+    put_module(tmp_path, "sm_fails_on_import", "1 / 0\n")
+    with (
+        opened(tmp_path, entry("mine", "python", callable="sm_fails_on_import:search")) as pool,
+        pytest.raises(InputError, match="ZeroDivisionError: division by zero"),
+    ):
+        pool.open("mine")
+
+
 def test_a_run_file_answers_in_the_order_that_counts() -> None:
     run = Run.from_dict({"q1": {"a": 1.0, "b": 2.0, "c": 2.0}, "q2": {"x": 0.5}})
     assert rankings(run) == {
