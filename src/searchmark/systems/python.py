@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from searchmark.data.files import sha256
 from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
 
@@ -51,7 +53,8 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
     module, _, attribute = config.callable.partition(":")
     sys.path.insert(0, str(context.folder))
     try:
-        function = getattr(import_module(module), attribute)
+        loaded = import_module(module)
+        function = getattr(loaded, attribute)
     except Exception as error:  # whatever a module does while it is imported
         what = f"{type(error).__name__}: {error}"
         raise InputError(
@@ -62,7 +65,9 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
         sys.path.remove(str(context.folder))
     if not callable(function):
         raise InputError(f"'{config.callable}' of system '{name}' is not callable")
-    yield PythonSystem(name, function)
+    source = getattr(loaded, "__file__", None)
+    # another version of the function is another system: its answers are never mixed with this one's
+    yield PythonSystem(name, function, identity={"module": sha256(Path(source))} if source else {})
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

@@ -1,6 +1,7 @@
 """The commands as a person calls them: what is printed, where, and what they exit with."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,18 @@ def test_a_system_that_raises_for_one_query_keeps_the_rest_and_exits_3(
     assert "mine failed on 1 of 3 queries; they count as missing" in printed.out
     assert len(list((folder / ".searchmark" / "runs").glob("*/run.parquet"))) == 2
     assert len(list((folder / ".searchmark" / "journal").glob("*.jsonl"))) == 2
+
+
+def test_answers_of_an_older_version_of_the_function_are_not_kept(folder: Path) -> None:
+    module = next(folder.glob("mine_*.py"))
+    module.write_text(MINE.format(works=False))
+    assert call("run", folder, "--system", "mine") == 3
+    before = {p.name for p in (folder / ".searchmark" / "journal").glob("*.jsonl")}
+    module.write_text(MINE.format(works=True) + "\n# mended\n")
+    sys.modules.pop(module.stem)
+    assert call("run", folder, "--system", "mine") == 0
+    after = {p.name for p in (folder / ".searchmark" / "journal").glob("*.jsonl")}
+    assert after == before  # the journal of the failed version stays; the new one ended well
 
 
 def test_the_gate_from_no_baseline_to_acceptance_to_refusal(
