@@ -134,16 +134,17 @@ def _closed_form(hits: "Hits", measure: Measure) -> Values | None:
 
 def _by_grade(hits: "Hits", measure: Measure, *, best: bool) -> "Hits":
     """Put the better documents of each tie first (or last), unjudged ones between."""
-    grade = view(hits, docs_flag(measure)).grade
-    tie = _tie_numbers(hits)
+    moved = np.flatnonzero(hits.tie_last > hits.tie_first)
+    grade = view(hits, docs_flag(measure)).grade[moved]
+    tie = _tie_numbers(hits)[moved]
     by = np.lexsort((-grade if best else grade, tie))
     place = so_far(tie, np.ones(len(tie), np.bool_)) - 1
     size = np.bincount(tie)[tie]
     is_relevant = grade[by] > 0
-    from_top = hits.tie_first + place
-    from_bottom = hits.tie_last - (size - 1 - place)
-    rank = np.empty(len(by), np.int64)
-    rank[by] = np.where(is_relevant == best, from_top, from_bottom)
+    from_top = hits.tie_first[moved] + place
+    from_bottom = hits.tie_last[moved] - (size - 1 - place)
+    rank = hits.rank.copy()
+    rank[moved[by]] = np.where(is_relevant == best, from_top, from_bottom)
     return _reranked(hits, rank)
 
 
@@ -179,5 +180,8 @@ def _tie_numbers(hits: "Hits") -> Ints:
 
 
 def _reranked(hits: "Hits", rank: NDArray[np.int64]) -> "Hits":
-    by = np.lexsort((rank, hits.query))
+    """Return the hits with new ranks; documents change places inside their ties only."""
+    moved = np.flatnonzero(hits.tie_last > hits.tie_first)
+    by = np.arange(len(rank))
+    by[moved] = moved[np.lexsort((rank[moved], _tie_numbers(hits)[moved]))]
     return replace(hits, row=hits.row[by], rank=rank[by], tie_first=rank[by], tie_last=rank[by])
