@@ -35,26 +35,27 @@ from searchmark.data.rawtext import (
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-BLOCK = 2 << 20
+BLOCK = 1 << 20
 """Bytes read at a time: the temporaries of one block stay in the processor's caches."""
 
 THREADS = 2
+_REACH = 1 << 16
+_WANTED = {4: (0, 2, 3), 6: (0, 2, 4, 5)}
+"""The fields that matter of judgments (query, document, grade) and runs (with score and tag)."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Table(NamedTuple):
-    """A block's lines: where each field ends and begins, over one buffer."""
+    """A block's lines: start and length of the fields that matter, over one buffer."""
 
     data: bytes
     buffer: NDArray[np.uint8]
     words: NDArray[np.uint64]
-    start: Ints
-    ends: Ints
+    columns: dict[int, tuple[Ints, Ints]]
 
     def column(self, i: int) -> tuple[Ints, Ints]:
         """Return start and length of the i-th field of every line."""
-        start = self.start if i == 0 else self.ends[:, i - 1] + 1
-        return start, self.ends[:, i] - start
+        return self.columns[i]
 
     def text(self, start: int, length: int) -> bytes:
         """Return one field."""
@@ -153,6 +154,13 @@ def _last_query(data: bytes) -> int:
     query = data[line : line + len(first[0]) + 1]
     if data.startswith(query):
         return 0
+    reach = _REACH
+    while reach < end:
+        # looked for near the end first: most queries are far shorter than a block
+        near = data.find(b"\n", end - reach) + 1
+        if near and not data.startswith(query, near):
+            return data.find(b"\n" + query, near - 1) + 1
+        reach *= 4
     return data.find(b"\n" + query) + 1
 
 
@@ -180,10 +188,18 @@ def _table(data: bytes, n_fields: int) -> Table:
     buffer = padded(data)
     check_utf8(data, buffer)
     ends = field_ends(buffer, len(data), n_fields)
-    start = np.empty(len(ends), np.int64)
-    start[0] = 0
-    start[1:] = ends[:-1, -1] + 1
-    return Table(data, buffer, words_at(buffer), start, ends)
+    columns = {i: _column(ends, i) for i in _WANTED[n_fields]}
+    return Table(data, buffer, words_at(buffer), columns)
+
+
+def _column(ends: Ints, i: int) -> tuple[Ints, Ints]:
+    """Return start and length of the i-th field of every line."""
+    start = np.zeros(len(ends), np.int64)
+    if i:
+        np.add(ends[:, i - 1], 1, out=start)
+    else:
+        np.add(ends[:-1, -1], 1, out=start[1:])
+    return start, ends[:, i] - start
 
 
 def _whole(stream: IO[bytes]) -> bytes:
@@ -261,7 +277,7 @@ def _block_hits(
         names,
         code,
         n_rows,
-        table.text(int(table.ends[-1, 4]) + 1, int(table.ends[-1, 5] - table.ends[-1, 4] - 1)),
+        table.text(*(int(part[-1]) for part in table.column(5))),
     )
 
 
