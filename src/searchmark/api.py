@@ -249,13 +249,7 @@ def _named(run: Any) -> dict[str, Any]:
 
 
 def _hits(given: Any, name: str, judged: "Judged", order: "Order", scores: "ScoreType") -> "Hits":
-    import polars as pl
-
     from searchmark.data.given import as_run
     from searchmark.data.ordering import find_hits
 
-    run = as_run(given, name)
-    if order == "rank" and "rank" not in run.frame.columns:
-        counted = pl.int_range(1, pl.len() + 1).over("query_id").alias("rank")
-        run = replace(run, frame=run.frame.with_columns(counted))
-    return find_hits(run, judged, order=order, scores=scores)
+    return find_hits(as_run(given, name), judged, order=order, scores=scores)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from searchmark.data.hits import Hits, Order, ScoreType, compared
 from searchmark.data.judged import Judged, coded
 from searchmark.data.lookup import build
-from searchmark.data.run import Run
+from searchmark.data.run import Run, with_rank
 from searchmark.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -149,7 +149,9 @@ def _rows(run: Run, judged: Judged, order: Order, scores: ScoreType) -> tuple[Ro
 
 def _key(run: Run, at: Ints, order: Order, scores: ScoreType) -> Floats:
     """Return the number that falls along a ranking: the score, or the rank negated."""
-    column = run.frame["rank" if order == "rank" else "score"].gather(at)
+    frame = with_rank(run.frame) if order == "rank" else run.frame
+    column = frame["rank" if order == "rank" else "score"]
+    column = column if len(at) == len(column) else column.gather(at)
     if order == "rank":
         if column.null_count():
             line = _line(run, int(at[int(column.is_null().arg_max() or 0)]))
@@ -180,7 +182,9 @@ def _ties_by_id(rows: Rows, by: Ints) -> tuple[Ints, Ties]:
     joined = np.flatnonzero(same)
     if not len(joined):
         return by, _NO_TIES
-    place = np.union1d(joined, joined + 1)
+    tied_too = np.zeros(len(by), np.bool_)
+    tied_too[joined] = tied_too[joined + 1] = True
+    place = np.flatnonzero(tied_too)
     opens = np.flatnonzero(np.concatenate([[True], ~same[place[1:] - 1]]))
     sizes = np.diff(np.append(opens, len(place)))
     row = by[place]

@@ -18,7 +18,7 @@ SCORE_COLUMNS = ("score", "sim", "similarity")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Retrieved documents: `query_id`, `doc_id`, `rank` (from 1), `score`, perhaps `tokens`.
+    """Retrieved documents: `query_id`, `doc_id`, `score`, perhaps `rank` (from 1) and `tokens`.
 
     The rows stand as they were given; which order counts is decided by `hits`, nowhere else.
     """
@@ -49,7 +49,7 @@ class Run:
                     path=path,
                     fix="write Parquet or JSONL instead",
                 )
-        rows = self.frame.select("query_id", "doc_id", "rank", "score").iter_rows()
+        rows = with_rank(self.frame).select("query_id", "doc_id", "rank", "score").iter_rows()
         write_text_atomically(path, "".join(f"{q} Q0 {d} {r} {s!r} {tag}\n" for q, d, r, s in rows))
 
 
@@ -59,7 +59,7 @@ def run_frame(
     scores: list[float],
     ranks: Sequence[int | None] | None = None,
 ) -> pl.DataFrame:
-    """Return a run's frame; without ranks they are counted in the order given."""
+    """Return a run's frame, with ranks where they are given."""
     columns = [
         pl.Series("query_id", query_ids, pl.String),
         pl.Series("doc_id", doc_ids, pl.String),
@@ -67,13 +67,14 @@ def run_frame(
     ]
     if ranks is not None:
         columns.append(pl.Series("rank", ranks, pl.Int64))
-    return _with_rank(pl.DataFrame(columns))
+    return pl.DataFrame(columns)
 
 
-def _with_rank(frame: pl.DataFrame) -> pl.DataFrame:
-    if "rank" not in frame.columns:
-        frame = frame.with_columns(pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"))
-    return frame.select("query_id", "doc_id", "rank", "score")
+def with_rank(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with ranks; where it has none, rows are counted in the order given."""
+    if "rank" in frame.columns:
+        return frame
+    return frame.with_columns(pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"))
 
 
 def read_run(path: Path, *, name: str | None = None) -> Run:
@@ -160,7 +161,7 @@ def _from_parquet(path: Path, name: str) -> Run:
         score_column.cast(pl.Float64).alias("score"),
     )
     _check_parquet(frame, path)
-    return Run(_with_rank(frame), name, path)
+    return Run(frame, name, path)
 
 
 def _check_parquet(frame: pl.DataFrame, path: Path) -> None:

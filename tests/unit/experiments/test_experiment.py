@@ -7,6 +7,7 @@ from searchmark.data import Hits, Qrels, Run, find_hits, prepare
 from searchmark.data.corpus import Corpus
 from searchmark.data.filters import Filter
 from searchmark.data.queries import Queries
+from searchmark.data.run import with_rank
 from searchmark.data.violations import with_violations
 from searchmark.experiments.experiment import hits_of, run_experiment
 from searchmark.experiments.journal import Call
@@ -119,7 +120,7 @@ def test_documents_that_break_a_filter_are_found_by_query_and_rank() -> None:
     )
     run = Run.from_dict({"1": {"b": 3.0, "a": 2.0, "unknown": 1.0}, "2": {"b": 1.0}})
     judged = prepare(Qrels.from_dict({"1": {"a": 1}, "2": {"b": 1}}))
-    hits = with_violations(find_hits(run, judged), run.frame, queries, corpus)
+    hits = with_violations(find_hits(run, judged), with_rank(run.frame), queries, corpus)
     assert hits.has_filters is not None
     assert hits.violations is not None
     assert hits.has_filters.tolist() == [True, False]
