@@ -13,7 +13,6 @@ Anything else that surfaces is our own fault (exit 5).
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,6 +88,8 @@ class SystemFailedError(OutsideError):
 
 def nearest(name: str, known: "Iterable[str]") -> str:
     """Say what the unknown `name` may have meant: near matches, or the whole short list."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     lowered = {n.lower(): n for n in names}
     close = [lowered[m] for m in get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]

@@ -1,5 +1,6 @@
 """``searchmark eval``: run files against judgments, with or without trec_eval's vocabulary."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,8 @@ def evaluate(qrels: Path, runs: tuple[Path, ...], form: str, digits: int, **give
     Measures are written as nDCG@10, P(rel=2)@5 or with trec_eval's names; docs/measures.md has all.
     Without -m they are nDCG@10, RR, R@100 and AP.
     """
+    # no linear algebra here: a pool of threads for it would only cost time to start
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from searchmark.api import DEFAULT_MEASURES, Reading, evaluate_files, hits_of_files
 
     reading = Reading(given["order"], given["scores"], keep_first=given["first"])

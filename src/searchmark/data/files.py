@@ -1,10 +1,8 @@
 """Files as they come (compressed, with a byte-order mark, CRLF) and files as we write them."""
 
 import gzip
-import hashlib
 import io
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,6 +123,8 @@ def kind_of(path: Path) -> str:
 def sha256(path: Path) -> str:
     """Return the SHA-256 of the file as it lies on disk, in hexadecimal."""
     check_file(path)
+    import hashlib  # OpenSSL's start takes longer than reading a small file
+
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -132,6 +132,8 @@ def sha256(path: Path) -> str:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the final name and rename, so that a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile  # half a dozen modules that only writing needs
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:

@@ -7,9 +7,8 @@ again by the general path, which gives the same result, or the error with its li
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,9 @@ from searchmark.data.rawtext import (
     words_at,
 )
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -39,6 +41,9 @@ BLOCK = 1 << 20
 """Bytes read at a time: the temporaries of one block stay in the processor's caches."""
 
 THREADS = 2
+_SMALL = 8 << 20
+"""A file of fewer bytes is read before threads have started."""
+
 _REACH = 1 << 16
 _WANTED = {4: (0, 2, 3), 6: (0, 2, 4, 5)}
 """The fields that matter of judgments (query, document, grade) and runs (with score and tag)."""
@@ -120,8 +125,12 @@ def hits_from_trec(
     def work(data: bytes) -> BlockHits:
         return _block_hits(_table(data, 6), judged, lookup, codes, scores)
 
-    with open_bytes(path) as stream, ThreadPoolExecutor(threads) as workers:
-        found = _in_turn(work, blocks(stream, block), workers, 2 * threads)
+    with open_bytes(path) as stream:
+        pieces = blocks(stream, block)
+        if threads < 2 or path.stat().st_size < _SMALL:
+            found = [work(piece) for piece in pieces]
+        else:
+            found = _side_by_side(work, pieces, threads)
     if not found:
         raise Irregular
     return found[-1].tag.decode(), _joined(found, judged)
@@ -164,20 +173,20 @@ def _last_query(data: bytes) -> int:
     return data.find(b"\n" + query) + 1
 
 
-def _in_turn(
-    work: Callable[[bytes], BlockHits],
-    pieces: Iterable[bytes],
-    workers: ThreadPoolExecutor,
-    pending: int,
+def _side_by_side(
+    work: Callable[[bytes], BlockHits], pieces: Iterable[bytes], threads: int
 ) -> list[BlockHits]:
     """Return the results in order, with a bounded number of pieces under way."""
+    from concurrent.futures import ThreadPoolExecutor
+
     results: list[BlockHits] = []
     running: list[Future[BlockHits]] = []
-    for piece in pieces:
-        running.append(workers.submit(work, piece))
-        if len(running) > pending:
-            results.append(running.pop(0).result())
-    return results + [future.result() for future in running]
+    with ThreadPoolExecutor(threads) as workers:
+        for piece in pieces:
+            running.append(workers.submit(work, piece))
+            if len(running) > 2 * threads:
+                results.append(running.pop(0).result())
+        return results + [future.result() for future in running]
 
 
 def _table(data: bytes, n_fields: int) -> Table:
