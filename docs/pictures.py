@@ -45,7 +45,7 @@ def chart(found: dict) -> alt.Chart:
                 sort=order,
                 title="category (number of queries)",
                 scale=alt.Scale(paddingInner=0.5, paddingOuter=0.25),
-                axis=alt.Axis(grid=True, tickBand="extent", bandPosition=0),
+                axis=alt.Axis(grid=True, tickBand="extent", bandPosition=0, titlePadding=30),
             ),
             yOffset=alt.YOffset("system:N", sort=systems),  # equal values stay apart
             color=alt.Color(

@@ -47,5 +47,5 @@ def run(
         nl=False,
     )
     for outcome in experiment.outcomes:
-        say(f"kept: {outcome.system} in {outcome.folder}")
+        say(f"{outcome.system}: results in {outcome.folder}")
     experiment.check()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from searchmark.data.files import write_atomically
+from searchmark.errors import InputError
 
 FILES = (
     "README.md",
@@ -18,9 +19,19 @@ FILES = (
 
 
 def place(folder: Path) -> bool:
-    """Put the demo into `folder`, unless a project is there already; tell whether it was put."""
+    """Put the demo into `folder`, unless a project is there already; tell whether it was put.
+
+    Files of somebody else's are never overwritten: one of the same name is an InputError.
+    """
     if (folder / "searchmark.toml").exists():
         return False
+    taken = [name for name in FILES if (folder / name).exists()]
+    if taken:
+        raise InputError(
+            f"holds {', '.join(taken)} already, and the demo would overwrite it",
+            path=folder,
+            fix="name a folder that is empty or not there yet",
+        )
     for name in FILES:
         write_atomically(folder / name, partial(_copy, name))
     return True

@@ -1,6 +1,6 @@
 """One experiment: the project's systems over its queries, run, scored, kept and summed up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Outcome:
     @property
     def failures(self) -> list[Call]:
         """Calls that ended in an error or a time-out."""
-        return [c for c in self.calls if not c.is_answer]
+        return [c for c in self.calls if c.is_failure]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,11 +148,21 @@ def hits_of(calls: Sequence[Call], inputs: Inputs) -> Hits:
     hits = mark_calls(
         hits,
         answered={c.query_id for c in calls if c.is_answer},
-        failed={c.query_id for c in calls if not c.is_answer},
+        failed={c.query_id for c in calls if c.is_failure},
     )
     once = table.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     ranked = once.with_columns(pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"))
     return with_violations(hits, ranked, inputs.queries, inputs.corpus)
+
+
+def _strangers(inputs: Inputs, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Tell of results that are not in the corpus: ids that were altered, or another catalog."""
+    known = set(inputs.corpus.doc_ids)
+    for outcome in outcomes:
+        strange = [d for c in outcome.calls for d in c.doc_ids if d not in known]
+        if strange:
+            n, first = len(strange), strange[0]
+            yield f"{outcome.system}: results that are not in the corpus: {n}, '{first}' first."
 
 
 def _categories(inputs: Inputs) -> list[str | None]:
@@ -172,5 +182,8 @@ def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
         n_queries=inputs.judged.n_queries,
         categories=dict(sorted(categories.items())),
         digests=inputs.digests,
-        notes=tuple(find_notes(inputs, {o.system: o.hits for o in outcomes})),
+        notes=(
+            *find_notes(inputs, {o.system: o.hits for o in outcomes}),
+            *_strangers(inputs, outcomes),
+        ),
     )

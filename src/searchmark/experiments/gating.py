@@ -1,5 +1,9 @@
 """The gate in one step: run the system that serves users, compare, decide; or accept."""
 
+from dataclasses import replace
+
+import msgspec
+
 from searchmark.errors import NotComparableError
 from searchmark.experiments.experiment import Experiment, run_experiment
 from searchmark.gate.baseline import (
@@ -37,7 +41,10 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
     experiment.check([project.gate.system])
     queries = experiment.inputs.queries
     texts = dict(zip(queries.query_ids, queries.texts, strict=True))
-    return decide(scores, baseline, project.gate, texts)
+    verdict = decide(scores, baseline, project.gate, texts)
+    strict = msgspec.structs.replace(project.gate, allow_changed=[])
+    allowed = differences(baseline, experiment.evaluation, strict)
+    return replace(verdict, notes=tuple(f"allowed by allow_changed: {d}" for d in allowed))
 
 
 def accept_baseline(project: Project, *, progress: Progress | None = None) -> Baseline:

@@ -61,5 +61,6 @@ def read_inputs(project: Project) -> Inputs:
             path=qrels.path,
             fix=f"check that its query ids are those of {queries.path}",
         )
-    measures = tuple(parse_measure(m, project.file.profile) for m in project.file.measures)
+    parsed = (parse_measure(m, project.file.profile) for m in project.file.measures)
+    measures = tuple({m.written: m for m in parsed}.values())  # MRR is RR: one column
     return Inputs(corpus, queries, qrels, judged, measures, project.file.profile)

@@ -33,6 +33,11 @@ class Call(msgspec.Struct, frozen=True):
         """Whether the system answered, be it with nothing."""
         return self.status in ("ok", "empty")
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether the asking ended in an error or a time-out."""
+        return self.status in ("error", "timeout")
+
 
 class Journal:
     """Calls made so far, in a file that only grows."""
@@ -85,7 +90,7 @@ def _read(stream: IO[bytes]) -> dict[str, Call]:
         if not line.endswith(b"\n"):
             break
         good += len(line)
-        if call.is_answer:
+        if not call.is_failure:
             calls[call.query_id] = call
     stream.truncate(good)
     return calls

@@ -3,10 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from searchmark.data import Hits
 from searchmark.experiments.inputs import Inputs
 from searchmark.measures.score import ceiling, values
+from searchmark.measures.spec import Measure
+
+NEGLIGIBLE = 5e-4
+"""A ceiling this near to the best possible value is not worth a sentence."""
 
 
 def find_notes(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
@@ -15,6 +20,7 @@ def find_notes(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
         return
     yield from _unjudged(inputs)
     yield from _ceilings(inputs, next(iter(hits.values())))
+    yield from _free_points(inputs, hits)
     yield from _no_answer(hits)
     yield from _same_everywhere(inputs, hits)
     yield from _shared_inversions(inputs, hits)
@@ -36,27 +42,57 @@ def _unjudged(inputs: Inputs) -> Iterator[str]:
 def _ceilings(inputs: Inputs, any_hits: Hits) -> Iterator[str]:
     """Tell of measures that no ranking can bring to 1 on these queries."""
     n = inputs.judged.n_queries
-    n_empty = int(
-        (np.bincount(any_hits.judged.query[any_hits.judged.grade > 0], minlength=n) == 0).sum()
-    )
+    n_empty = int(_without_answer(any_hits).sum())
     for measure in inputs.measures:
         best = ceiling(any_hits, measure)
         if best is None or np.isnan(best).all():
             continue
         mean = float(np.nanmean(best))
-        if measure.spec.high is not None and mean < measure.spec.high - 1e-9:
-            why = (
-                f": {n_empty} of {n} queries have no answer"
-                if n_empty and dict(measure.params).get("empty") == "zero"
-                else ": some queries have too few relevant documents"
-            )
+        if measure.spec.high is not None and mean < measure.spec.high - NEGLIGIBLE:
+            why = _why_below(measure, n_empty, n)
             yield f"{measure} cannot pass {mean:.6f} on this query set{why}."
+
+
+def _why_below(measure: Measure, n_empty: int, n: int) -> str:
+    """Return what keeps a measure below its best, where that is plain."""
+    if n_empty and dict(measure.params).get("empty") == "zero":
+        return f": {n_empty} of {n} queries have no answer"
+    reasons = {
+        "R": f": some queries have more than {measure.cutoff} relevant documents",
+        "P": f": some queries have fewer than {measure.cutoff} relevant documents",
+    }
+    return reasons.get(measure.spec.name, "")
+
+
+def _free_points(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
+    """Tell what the means are without the queries that count 1 whatever is returned."""
+    empty = _without_answer(next(iter(hits.values())))
+    n_empty = int(empty.sum())
+    free = [m for m in inputs.measures if dict(m.params).get("empty") == "one"]
+    if not n_empty or not free or empty.all():
+        return
+    names = " and ".join(str(m) for m in free)
+    parts = []
+    for system, found in hits.items():
+        rest = values(found, free[0])[~empty]
+        parts.append(f"{system} {float(np.nanmean(rest)):.4f}")
+    yield (
+        f"{names} count 1 for each of the {n_empty} queries without an answer, whatever is "
+        f"returned; over the other {len(empty) - n_empty}, {free[0]} is {', '.join(parts)}."
+    )
+
+
+def _without_answer(found: Hits) -> NDArray[np.bool_]:
+    """Tell which queries have nothing relevant."""
+    judged = found.judged
+    counts = np.bincount(judged.query[judged.grade > 0], minlength=judged.n_queries)
+    nothing: NDArray[np.bool_] = counts == 0
+    return nothing
 
 
 def _no_answer(hits: Mapping[str, Hits]) -> Iterator[str]:
     """Tell which systems answer queries that have no answer: nDCG cannot see it."""
-    judged = next(iter(hits.values())).judged
-    empty = np.bincount(judged.query[judged.grade > 0], minlength=judged.n_queries) == 0
+    empty = _without_answer(next(iter(hits.values())))
     n_empty = int(empty.sum())
     if not n_empty:
         return

@@ -35,7 +35,7 @@ def ask(system: System, query: Query, depth: int) -> Call:
         _check(answer)
     except InputError:
         raise  # the configuration is wrong, not this query
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # exit() in a system under test is its failure
         return Call(
             query_id=query.query_id,
             status="timeout" if isinstance(error, TimeoutError) else "error",
@@ -44,7 +44,7 @@ def ask(system: System, query: Query, depth: int) -> Call:
         )
     return Call(
         query_id=query.query_id,
-        status="ok" if answer.hits else "empty",
+        status="ok" if answer.hits else "empty" if answer.is_given else "missing",
         latency_ms=_since(start),
         doc_ids=[h.doc_id for h in answer.hits[:depth]],
         scores=[h.score for h in answer.hits[:depth]],

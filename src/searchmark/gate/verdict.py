@@ -63,7 +63,7 @@ class QueryChange:
 class Verdict:
     """Pass or fail with reasons; `worst_queries` lost most, one row a query.
 
-    `n_better` and `n_worse` count the queries that moved, by measure.
+    `n_better` and `n_worse` count the queries that moved, by measure. `notes` say what was allowed.
     """
 
     system: str
@@ -72,6 +72,7 @@ class Verdict:
     worst_queries: tuple[QueryChange, ...]
     n_better: Mapping[str, int]
     n_worse: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def because(self) -> tuple[str, ...]:

@@ -75,6 +75,16 @@ def counts_table(evaluation: "Evaluation") -> Table:
     )
 
 
+def legend(comparison: Table) -> str:
+    """Return what the marks of a comparison mean, of those that occur."""
+    parts = []
+    if comparison.best:
+        parts.append("* the best of its column")
+    if comparison.rules:
+        parts.append("ceiling: the best mean any ranking could reach")
+    return "; ".join(parts)
+
+
 def ties_table(evaluation: "Evaluation") -> Table | None:
     """Return what the means could be in other orders of tied documents; None where none moves."""
     rows: list[tuple[Cell, ...]] = []

@@ -70,6 +70,7 @@ def verdict_json(verdict: "Verdict") -> str:
             "passed": verdict.passed,
             "system": verdict.system,
             "because": list(verdict.because),
+            "notes": list(verdict.notes),
             "measures": [_measure(v) for v in verdict.measures],
             "categories": [{"category": v.category, **_measure(v)} for v in verdict.categories],
             "worst_queries": [

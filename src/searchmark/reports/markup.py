@@ -75,4 +75,5 @@ def _plain(value: Cell) -> str:
     if isinstance(value, float):
         return repr(value)
     text = str(value)
-    return "'" + text if isinstance(value, str) and text[:1] in "=+-@\t\r" and text else text
+    is_formula = isinstance(value, str) and len(text) > 1 and text[0] in "=+-@\t\r"
+    return "'" + text if is_formula else text

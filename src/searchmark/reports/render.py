@@ -39,10 +39,12 @@ def evaluation_text(
     elif evaluations.needs_counts(evaluation):
         tables.append(evaluations.counts_table(evaluation))
     conventions = evaluations.convention_lines(evaluation)
+    legend = evaluations.legend(tables[0])
     if form == "markdown":
         notes = [("What the means hide", evaluation.notes)]
         return _markdown(tables, notes, conventions, look.digits)
     parts = [terminal.table_text(t, look) for t in tables]
+    parts[0] += "\n" + terminal.paragraph(legend, width=look.width) + "\n" if legend else ""
     parts += [
         terminal.bullets("What the means hide", evaluation.notes, width=look.width),
         terminal.paragraph("Conventions: " + "; ".join(conventions), width=look.width, indent="  ")
@@ -61,10 +63,11 @@ def verdict_text(verdict: "Verdict", form: str, look: Look = PLAIN) -> str:
     head = verdicts.headline(verdict)
     if form == "markdown":
         return f"**{markup.escaped(head)}**\n\n" + _markdown(
-            tables, [("Why", verdict.because)], [], look.digits
+            tables, [("Why", verdict.because), ("Allowed", verdict.notes)], [], look.digits
         )
     parts = [terminal.table_text(t, look) for t in tables]
-    parts += [head + "\n" + terminal.bullets("", verdict.because, width=look.width).lstrip("\n")]
+    reasons = (*verdict.because, *verdict.notes)
+    parts += [head + "\n" + terminal.bullets("", reasons, width=look.width).lstrip("\n")]
     return "\n".join(parts)
 
 

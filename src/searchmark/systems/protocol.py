@@ -36,10 +36,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A ranking, best first. `partial` says that a part of the system did not take part."""
+    """A ranking, best first. `partial` says that a part of the system did not take part.
+
+    `is_given` is False where the system was never asked: a query that a run file does not hold.
+    """
 
     hits: tuple[Hit, ...]
     partial: bool = False
+    is_given: bool = True
 
 
 class System(Protocol):

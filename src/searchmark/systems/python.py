@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +36,11 @@ class PythonSystem:
 
     def search(self, query: Query, k: int) -> Answer:
         """Return what the function returns, cut at `k`."""
-        return Answer(tuple(_hit(item) for item in self.function(query.text, k))[:k])
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            found = self.function(query.text, k)
+            if found is None or isinstance(found, str | bytes):
+                raise SystemFailedError(f"returned {found!r} where a list of ids is expected")
+            return Answer(tuple(_hit(item) for item in found)[:k])
 
 
 def _hit(item: object) -> Hit:

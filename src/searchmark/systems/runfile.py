@@ -30,8 +30,9 @@ class RunSystem:
     tags: frozenset[str] = frozenset()
 
     def search(self, query: Query, k: int) -> Answer:
-        """Return the first `k` documents of the stored ranking; a query not in it has none."""
-        return Answer(self.rankings.get(query.query_id, ())[:k])
+        """Return the first `k` documents of the stored ranking; a query not in it is missing."""
+        found = self.rankings.get(query.query_id)
+        return Answer(() if found is None else found[:k], is_given=found is not None)
 
 
 @contextmanager

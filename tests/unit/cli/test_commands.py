@@ -69,7 +69,7 @@ def test_run_prints_results_to_stdout_and_messages_to_stderr(
     printed = capsys.readouterr()
     assert "words by category" in printed.out
     assert "Conventions: profile graded; nDCG(dcg=exp-log2" in printed.out
-    assert printed.err.count("kept: ") == 2
+    assert printed.err.count("results in") == 2
 
 
 def test_run_as_json_is_exact_and_has_every_query(
@@ -206,6 +206,37 @@ def test_a_model_that_is_not_there_is_one_sentence(
     printed = capsys.readouterr().err
     assert "no-such-model" in printed
     assert "Traceback" not in printed
+
+
+def test_results_outside_the_corpus_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    next(folder.glob("mine_*.py")).write_text("def search(text, k):\n    return ['zzz']\n")
+    assert call("run", folder, "--system", "mine") == 0
+    assert "mine: results that are not in the corpus: 3, 'zzz' first" in capsys.readouterr().out
+
+
+def test_an_allowed_change_of_the_corpus_is_mentioned(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = folder / "searchmark.toml"
+    project.write_text(project.read_text() + 'allow_changed = ["corpus"]\n')
+    assert call("baseline", "accept", folder) == 0
+    with (folder / "corpus.jsonl").open("a") as corpus:
+        corpus.write('{"_id": "d4", "title": "blue plum", "text": ""}\n')
+    capsys.readouterr()
+    assert call("gate", folder) == 0
+    assert "allowed by allow_changed: the corpus changed" in capsys.readouterr().out
+
+
+def test_the_demo_overwrites_nobody_s_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "README.md").write_text("my notes")
+    assert call("demo", tmp_path) == 2
+    assert "holds README.md already" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "my notes"
 
 
 def test_unknown_names_get_the_nearest_known(

@@ -99,6 +99,12 @@ def test_an_empty_answer_is_an_answer_and_a_failure_is_none(tmp_path: Path) -> N
     assert hits.failed.tolist() == [False, True]
 
 
+def test_a_query_that_was_never_asked_is_missing_and_no_failure(tmp_path: Path) -> None:
+    hits = hits_for([Call("1", "missing", 0.0), Call("2", "empty", 1.0)], tmp_path)
+    assert hits.answered.tolist() == [False, True]
+    assert hits.failed.tolist() == [False, False]
+
+
 def test_a_document_returned_twice_counts_once_at_its_first_place(tmp_path: Path) -> None:
     calls = [Call("1", "ok", 1.0, ["b", "b", "a"], [3.0, 2.0, 1.0]), Call("2", "empty", 1.0)]
     hits = hits_for(calls, tmp_path)

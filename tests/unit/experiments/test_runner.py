@@ -72,6 +72,7 @@ def test_failed_queries_are_asked_again_and_answers_kept(tmp_path: Path) -> None
     ("given", "status"),
     [
         (TimeoutError("slow"), "timeout"),
+        (SystemExit(0), "error"),
         (Answer((Hit("a", float("nan")),)), "error"),
         (Answer((Hit("", 1.0),)), "error"),
         (Answer((Hit(7, 1.0),)), "error"),  # type: ignore[arg-type]

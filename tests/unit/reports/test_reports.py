@@ -53,6 +53,8 @@ Systems, mean over 3 queries
 
  ceiling   1.0000    0.6667
 
+* the best of its column; ceiling: the best mean any ranking could reach
+
 keyword by category
 
  category    queries   nDCG@10       RR

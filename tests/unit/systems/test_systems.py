@@ -9,6 +9,7 @@ import pytest
 from searchmark.data import Corpus, Run
 from searchmark.data.filters import Filter
 from searchmark.errors import InputError, SystemFailedError
+from searchmark.experiments.runner import ask
 from searchmark.systems import SYSTEMS
 from searchmark.systems.catalog import ConstraintConfig
 from searchmark.systems.pool import Pool
@@ -157,6 +158,33 @@ def test_a_callable_that_is_not_there_is_told(tmp_path: Path, callable_: str, me
         pytest.raises(InputError, match=message),
     ):
         pool.open("mine")
+
+
+@pytest.mark.parametrize("body", ["return 'abc'", "return None", "return 7", "return [7]"])
+def test_what_is_no_list_of_ids_is_a_failure(tmp_path: Path, body: str) -> None:
+    name = f"sm_wrong_{abs(hash(body))}"
+    put_module(tmp_path, name, f"def search(text, k):\n    {body}\n")
+    with opened(tmp_path, entry("mine", "python", callable=f"{name}:search")) as pool:
+        assert ask(pool.open("mine"), Query("q", "x"), 5).status == "error"
+
+
+def test_what_a_callable_prints_does_not_reach_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_module(
+        tmp_path, "sm_prints", "def search(text, k):\n    print('noise')\n    return ['a']\n"
+    )
+    with opened(tmp_path, entry("mine", "python", callable="sm_prints:search")) as pool:
+        pool.open("mine").search(Query("q", "x"), 5)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "noise\n")
+
+
+def test_a_query_that_a_run_file_does_not_hold_is_missing_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "old.run").write_text("q1 Q0 a 1 1.0 t\n")
+    with opened(tmp_path, entry("old", "run", path="old.run")) as pool:
+        assert ask(pool.open("old"), Query("q1", "x"), 5).status == "ok"
+        assert ask(pool.open("old"), Query("q2", "x"), 5).status == "missing"
 
 
 def test_a_module_that_fails_while_it_is_imported_is_told(tmp_path: Path) -> None:
