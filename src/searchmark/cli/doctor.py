@@ -81,7 +81,7 @@ def _name_and_extra(declared: str) -> tuple[str, str | None]:
 def _dependency(name: str, extra: str | None) -> Row:
     """Look a package up, and import it: one that is installed may still not load."""
     label = f"{name} [{extra}]" if extra else name
-    get = f"pip install 'searchmark[{extra}]'" if extra else f"pip install {name}"
+    get = f"pip install {name}"
     try:
         found = version(name)
     except PackageNotFoundError:

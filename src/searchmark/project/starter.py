@@ -57,7 +57,7 @@ def find_data(folder: Path) -> Found:
             f"{relative['queries']} holds the queries, {len(queries):,} of them",
             f"{relative['qrels']} holds the judgments, {len(qrels):,} of them",
             f"fields to search: {', '.join(fields)}",
-            *([] if has_dense else ["no dense system: pip install 'searchmark[dense]'"]),
+            *([] if has_dense else ["no dense system: pip install onnxruntime onnx tokenizers"]),
         ),
     )
 

@@ -146,7 +146,7 @@ def _require(name: str, libraries: Sequence[str]) -> None:
     if missing:
         raise InputError(
             f"running the model '{name}' needs {' and '.join(missing)}",
-            fix="pip install 'searchmark[dense]'",
+            fix="pip install onnxruntime onnx tokenizers (the extra 'dense')",
         )
 
 

@@ -153,7 +153,7 @@ def _from_hub(name: str) -> Path:
     except ImportError:
         raise InputError(
             f"there is no folder '{name}', and fetching it from the hub needs huggingface_hub",
-            fix="pip install 'searchmark[hub]' or correct the path",
+            fix="pip install huggingface_hub, or correct the path",
         ) from None
     try:
         return _fetch(lambda *files: Path(snapshot_download(name, allow_patterns=[*files])))

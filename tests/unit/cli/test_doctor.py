@@ -57,7 +57,7 @@ def test_a_missing_extra_is_told_with_how_to_get_it(
     without(monkeypatch, "onnxruntime")
     assert call("--format", "json") == 0
     row = rows(capsys)["onnxruntime [dense]"]
-    assert (row["state"], row["what to do"]) == ("missing", "pip install 'searchmark[dense]'")
+    assert (row["state"], row["what to do"]) == ("missing", "pip install onnxruntime")
 
 
 def test_a_missing_core_part_is_told_without_it(

@@ -114,4 +114,4 @@ def test_without_the_extra_the_file_has_no_dense_system(
     without = tomllib.loads(starter_text(found))
     assert list(without["systems"]) == ["keyword"]
     assert without["gate"]["system"] == "keyword"
-    assert "no dense system: pip install 'searchmark[dense]'" in found.guesses
+    assert "no dense system: pip install onnxruntime onnx tokenizers" in found.guesses
