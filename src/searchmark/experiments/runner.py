@@ -33,14 +33,14 @@ def ask(system: System, query: Query, depth: int) -> Call:
     try:
         answer = system.search(query, depth)
         _check(answer)
-    except InputError:
-        raise  # the configuration is wrong, not this query
-    except (Exception, SystemExit) as error:  # exit() in a system under test is its failure
+    except (InputError, KeyboardInterrupt):
+        raise  # the configuration is wrong, or a person stops the run: not this query's failure
+    except BaseException as error:  # exit() in a system under test is its failure too
         return Call(
             query_id=query.query_id,
             status="timeout" if isinstance(error, TimeoutError) else "error",
             latency_ms=_since(start),
-            error=f"{type(error).__name__}: {error}",
+            error=_storable(f"{type(error).__name__}: {error}"),
         )
     return Call(
         query_id=query.query_id,
@@ -56,8 +56,15 @@ def _check(answer: Answer) -> None:
     for hit in answer.hits:
         if not isinstance(hit.doc_id, str) or not hit.doc_id:
             raise TypeError(f"a document id is {hit.doc_id!r}, not a text")
+        if _storable(hit.doc_id) != hit.doc_id:
+            raise ValueError(f"a document id is {hit.doc_id!r}, which UTF-8 cannot hold")
         if hit.score is not None and hit.score != hit.score:
             raise ValueError(f"the score of document '{hit.doc_id}' is NaN")
+
+
+def _storable(text: str) -> str:
+    """Return text that can be written as UTF-8: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _since(start: float) -> float:

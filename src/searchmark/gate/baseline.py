@@ -64,6 +64,12 @@ def read_baseline(path: Path) -> Baseline:
             path=path,
             fix="accept a new one with 'searchmark baseline accept'",
         )
+    if not set(baseline.means) == set(baseline.per_query) == set(baseline.conventions):
+        raise InputError(
+            "not a baseline (its means, queries and conventions are of different measures)",
+            path=path,
+            fix="restore it from version control",
+        )
     return baseline
 
 

@@ -73,6 +73,9 @@ def test_failed_queries_are_asked_again_and_answers_kept(tmp_path: Path) -> None
     [
         (TimeoutError("slow"), "timeout"),
         (SystemExit(0), "error"),
+        (GeneratorExit("odd"), "error"),
+        (ValueError("\ud800"), "error"),
+        (Answer((Hit("\ud800", 1.0),)), "error"),
         (Answer((Hit("a", float("nan")),)), "error"),
         (Answer((Hit("", 1.0),)), "error"),
         (Answer((Hit(7, 1.0),)), "error"),  # type: ignore[arg-type]

@@ -159,6 +159,14 @@ def test_a_broken_baseline_is_one_sentence(tmp_path: Path, text: str, message: s
         read_baseline(path)
 
 
+def test_a_baseline_whose_means_were_cut_out_is_refused(tmp_path: Path) -> None:
+    text = json.loads(baseline_text(BEFORE))
+    del text["means"]["A"]
+    (tmp_path / "b.json").write_text(json.dumps(text))
+    with pytest.raises(InputError, match="of different measures"):
+        read_baseline(tmp_path / "b.json")
+
+
 def test_a_missing_baseline_tells_how_to_accept_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="searchmark baseline accept"):
         read_baseline(tmp_path / "b.json")

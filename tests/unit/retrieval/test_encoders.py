@@ -413,7 +413,9 @@ class TestNames:
         self, bert: Write, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(encoders, "LIBRARIES", ("onnx", "not_installed_xyz"))
-        with pytest.raises(InputError, match=r"needs not_installed_xyz; .*onnxruntime onnx tokenizers"):
+        with pytest.raises(
+            InputError, match=r"needs not_installed_xyz; .*onnxruntime onnx tokenizers"
+        ):
             load_encoder(str(bert()))
 
 
