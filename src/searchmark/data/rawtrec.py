@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.data.docids import DocIds, Packed, padded
-from searchmark.data.files import BOM, open_bytes
+from searchmark.data.files import BOM, DAMAGED, open_bytes
 from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged, starts
 from searchmark.data.lookup import Lookup, build
@@ -125,12 +125,15 @@ def hits_from_trec(
     def work(data: bytes) -> BlockHits:
         return _block_hits(_table(data, 6), judged, lookup, codes, scores)
 
-    with open_bytes(path) as stream:
-        pieces = blocks(stream, block)
-        if threads < 2 or path.stat().st_size < _SMALL:
-            found = [work(piece) for piece in pieces]
-        else:
-            found = _side_by_side(work, pieces, threads)
+    try:
+        with open_bytes(path) as stream:
+            pieces = blocks(stream, block)
+            if threads < 2 or path.stat().st_size < _SMALL:
+                found = [work(piece) for piece in pieces]
+            else:
+                found = _side_by_side(work, pieces, threads)
+    except DAMAGED:
+        raise Irregular from None  # the general path tells of a damaged archive
     if not found:
         raise Irregular
     return found[-1].tag.decode(), _joined(found, judged)

@@ -181,8 +181,9 @@ def read_parquet(path: Path) -> pl.DataFrame:
     check_file(path)
     try:
         return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).splitlines()[0]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        # a panic is how Polars meets some damaged files; it is no Exception of Python's
+        first = (str(error).splitlines() or ["damaged"])[0]
         raise InputError(f"not a readable Parquet file ({first})", path=path) from error
 
 

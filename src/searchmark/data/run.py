@@ -137,8 +137,11 @@ def _ranks(records: Records) -> list[int] | None:
     ranks = []
     for value, line in zip(records.columns[column], records.lines, strict=True):
         try:
-            ranks.append(int(value))
-        except (TypeError, ValueError):
+            rank = int(value)
+            if not -(2**63) <= rank < 2**63:
+                raise ValueError
+            ranks.append(rank)
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
                 f"the rank '{value}' is no integer", path=records.path, line=line or None
             ) from None
