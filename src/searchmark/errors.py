@@ -12,8 +12,7 @@
 Anything else that surfaces is our own fault (exit 5).
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +49,7 @@ class InputError(SearchmarkError):
         super().__init__(f"{where}{what}" + (f"; {fix}" if fix else ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing wrong in a project file: the key path it stands at and what is wrong there."""
 
     key: str

@@ -4,7 +4,6 @@ A table maps a name to ``"module:attribute"``; the module is imported when the n
 Adding a measure, a system or a report is one file and one line in its room's table.
 """
 
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
 class Registry:
     """Names of one kind (`kind` is the word used in errors) and where their targets live."""
 
-    kind: str
-    group: str
-    builtin: "Mapping[str, str]"
-    _found: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    def __init__(self, kind: str, group: str, builtin: "Mapping[str, str]") -> None:
+        self.kind, self.group, self.builtin = kind, group, builtin
+        self._found: dict[str, str] = {}
 
     def targets(self) -> "Mapping[str, str]":
         """Every known name with its target; a name that two owners claim is an error."""

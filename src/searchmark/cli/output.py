@@ -1,7 +1,6 @@
 """What commands share: the --format option, where results and messages go, progress."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,6 +46,8 @@ def look(digits: int = 4) -> "Look":
 
     if not sys.stdout.isatty():
         return Look(digits=digits)
+    import shutil  # brings three compression libraries
+
     columns = shutil.get_terminal_size((Look().width, 24)).columns
     return Look(columns, color=not os.environ.get("NO_COLOR"), digits=digits)
 

@@ -42,6 +42,13 @@ class DocIds:
         """The ids as bytes."""
         return self._packed if self._packed is not None else pack(self.series.to_list())
 
+    def of(self, rows: NDArray[np.int64]) -> "DocIds":
+        """Return the ids of some rows."""
+        if self._packed is None:
+            return DocIds(series=self.series[rows])
+        buffer, start, length = self._packed
+        return DocIds(packed=Packed(buffer, start[rows], length[rows]))
+
     def _texts(self) -> list[str]:
         buffer, start, length = self.packed
         data = buffer.tobytes()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from searchmark.data.qrels import Qrels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots: what is derived is kept
 class Judged:
     """Judged pairs in rows sorted by query; every array below has one entry a row.
 
@@ -39,6 +40,22 @@ class Judged:
     def n_queries(self) -> int:
         """How many queries are evaluated."""
         return len(self.query_ids)
+
+    @cached_property
+    def best_first(self) -> NDArray[np.int64]:
+        """The rows by query and falling grade: the best ranking there could be."""
+        return np.lexsort((-self.grade, self.query))
+
+    def n_relevant(self, rel: int) -> NDArray[np.float64]:
+        """Return how many documents each query has with a grade of at least `rel`."""
+        if rel not in self._n_relevant:
+            counts = np.bincount(self.query[self.grade >= rel], minlength=self.n_queries)
+            self._n_relevant[rel] = counts.astype(np.float64)
+        return self._n_relevant[rel].copy()
+
+    @cached_property
+    def _n_relevant(self) -> dict[int, NDArray[np.float64]]:
+        return {}
 
 
 def prepare(

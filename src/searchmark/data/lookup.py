@@ -6,7 +6,7 @@ The few rows that pass are searched for among the sorted keys. Equal hashes only
 the caller compares the ids themselves.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ _SHIFT = np.uint64(64 - _CODE_BITS)
 _MAX_SLOT_BITS = 27
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lookup:
+class Lookup(NamedTuple):
     """Judged pairs, sorted by key; `rows` are the judgments they stand for."""
 
     keys: Words

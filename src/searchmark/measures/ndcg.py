@@ -128,11 +128,10 @@ def _pairs(text: str) -> list[tuple[int, float]]:
 
 def ideal_gains(shown: View, measure: Measure, rel: int | None = None) -> tuple[Ints, Floats]:
     """Return query and gain of the judged documents that earn any, best first in each query."""
-    gain = gains(shown.judged_grade, measure, rel)
+    by = shown.best_first()  # by grade, and so by gain: no better grade earns less
+    gain = gains(shown.judged_grade[by], measure, rel)
     keep = gain > 0
-    query, gain = shown.judged_query[keep], gain[keep]
-    by = np.lexsort((-gain, query))
-    return query[by], gain[by]
+    return shown.judged_query[by[keep]], gain[keep]
 
 
 def discounted(shown: View, query: Ints, rank: Ints, gain: Floats, cutoff: int | None) -> Floats:

@@ -70,7 +70,9 @@ class _Column:
     def by_query(self) -> dict[str, float]:
         """Return query id -> value of the queries that have one."""
         ids = self.hits.judged.query_ids
-        return {ids[i]: float(self.values[i]) for i in np.flatnonzero(~np.isnan(self.values))}
+        numbers = self.values.tolist()
+        # a number that is not equal to itself is NaN
+        return {q: x for q, x in zip(ids, numbers, strict=True) if x == x}
 
     def mean(self, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Mean:
         """Return the mean over the chosen queries."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ Ties = Literal["better-first", "unaffected", "sampled", "unknown"]
 EMPTY = ("one", "zero", "skip")
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """One parameter: what it sets, its default, and the values it may take.
 
     `choices` list the allowed words; without them a value of `kind` is taken, from `low` to `high`
@@ -86,8 +85,7 @@ class Measure:
         return self.written
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(NamedTuple):
     """What a measure does where data run out, a phrase each; made into the reference.
 
     `nothing_judged` speaks of results none of which was judged.
@@ -98,6 +96,9 @@ class Edges:
     nothing_judged: str = "the results count as not relevant"
     fewer_results: str = "the missing ranks count as not relevant"
     negative_grades: str = "judged, not relevant"
+
+
+_ORDINARY = Edges()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Spec:
     profiles: Mapping[str, Mapping[str, Value]] = field(default_factory=dict, hash=False)
     reference: str = ""
     ties: Ties = "better-first"
-    edges: Edges = Edges()
+    edges: Edges = _ORDINARY
 
     def all_params(self) -> dict[str, Param]:
         """Return the measure's own parameters and the conventions that all measures share."""

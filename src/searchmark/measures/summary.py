@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from searchmark.measures.ties import Band
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(NamedTuple):
     """One measure's mean over queries, with the counts it cannot be read without.
 
     `value` is None where no query has one. `ceiling` is the best mean any ranking could reach on
@@ -48,8 +47,7 @@ class SystemScores:
         return next(m for m in self.means if m.measure == measure)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """What a run's numbers rest on.
 
     `n_queries` were judged, `n_answered` of them the run answers, `n_missing` it does not; for

@@ -5,8 +5,8 @@ trec_eval). The band tells what every number between these orders could have bee
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ SMALL_TIE = 1024
 drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(NamedTuple):
     """What a mean over queries is in the worst and the best order inside ties, and on average.
 
     `is_exact` says whether `expected` is a closed form (or ties do not matter), not an average over
@@ -94,11 +93,23 @@ def band(
     if measure.spec.ties == "unaffected" or not (hits.tie_last > hits.tie_first).any():
         number = _mean(plain, measure)
         return Band(number, number, number, is_exact=True, is_proven=True, n_queries=0)
-    worst, best = (values(_by_grade(hits, measure, best=b), measure) for b in (False, True))
-    expected = _closed_form(hits, measure)
+    # ties move the values of the queries that have any; all others keep theirs
+    codes, tied = hits.tied
+
+    def all_values(some: Values) -> Values:
+        every = plain.copy()
+        every[codes] = some
+        return every
+
+    worst, best = (
+        all_values(values(_by_grade(tied, measure, best=b), measure)) for b in (False, True)
+    )
+    closed = _closed_form(tied, measure)
+    expected = None if closed is None else all_values(closed)
     drawn: list[Values] = []
     if expected is None:
-        drawn = [values(order, measure) for order in _random_orders(hits, n_samples, seed)]
+        orders = _random_orders(tied, n_samples, seed)
+        drawn = [all_values(values(order, measure)) for order in orders]
     is_proven = measure.spec.ties == "better-first"
     if not is_proven:
         worst, best = _ends([worst, best, plain, *drawn], measure)
@@ -164,7 +175,7 @@ def _random_orders(hits: "Hits", n_samples: int, seed: int) -> Iterator["Hits"]:
         yield _reranked(hits, rank)
 
 
-def _draw(rng: np.random.Generator, size: int, n: int, n_samples: int) -> Ints:
+def _draw(rng: "np.random.Generator", size: int, n: int, n_samples: int) -> Ints:
     """Return `n` different places of `size` in each of `n_samples` rows."""
     if size <= SMALL_TIE:
         return rng.permuted(np.tile(np.arange(size), (n_samples, 1)), axis=1)[:, :n]

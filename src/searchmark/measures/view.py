@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class View:
     """Hits and judged grades after ``docs=FLAG``: documents without the flag count as grade 0.
 
@@ -42,7 +42,20 @@ class View:
 
     def n_relevant(self, rel: int) -> Floats:
         """Return how many documents each query has with a grade of at least `rel`."""
+        if not self.has_own_grades:
+            return self.hits.judged.n_relevant(rel)
         return self.count(self.judged_query[self.judged_grade >= rel])
+
+    @property
+    def has_own_grades(self) -> bool:
+        """Whether the grades are other than those judged, because of ``docs=FLAG``."""
+        return self.judged_grade is not self.hits.judged.grade
+
+    def best_first(self) -> Ints:
+        """Return the rows of the judgments by query and falling grade."""
+        if not self.has_own_grades:
+            return self.hits.judged.best_first
+        return np.lexsort((-self.judged_grade, self.judged_query))
 
     def count(self, query: Ints) -> Floats:
         """Return how often each query occurs in `query`."""
@@ -75,8 +88,8 @@ def view(hits: "Hits", docs: str | None = None) -> View:
 
 def ideal(shown: View, rel: int) -> View:
     """Return the best ranking there can be: every relevant document, best grade first, no other."""
-    relevant = np.flatnonzero(shown.judged_grade >= rel)
-    by = relevant[np.lexsort((-shown.judged_grade[relevant], shown.judged_query[relevant]))]
+    by = shown.best_first()
+    by = by[shown.judged_grade[by] >= rel]
     query = shown.judged_query[by]
     rank = rank_within(query)
     hits = replace(

@@ -1,6 +1,5 @@
 """The machine contract: JSON whose fields are added to but never change meaning."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from searchmark.version import __version__
@@ -42,9 +41,9 @@ def _system(scores: "SystemScores", evaluation: "Evaluation", *, per_query: bool
         "n_failed": scores.n_failed,
     }
     if scores.system in evaluation.counts:
-        found["counts"] = asdict(evaluation.counts[scores.system])
+        found["counts"] = evaluation.counts[scores.system]._asdict()
     for measure, band in evaluation.bands.get(scores.system, {}).items():
-        found["measures"][measure]["ties"] = asdict(band)
+        found["measures"][measure]["ties"] = band._asdict()
     if per_query:
         found["per_query"] = {m: dict(values) for m, values in scores.per_query.items()}
     return found

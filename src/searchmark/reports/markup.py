@@ -1,9 +1,7 @@
 """Tables as Markdown and CSV."""
 
-import csv
 import io
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from searchmark.reports.table import Cell, Table, clean, shown
 
@@ -36,6 +34,8 @@ def escaped(text: str) -> str:
 
 def html_table(table: Table, lines: Sequence[str] = (), digits: int = 4) -> str:
     """Return a table as HTML without scripts or styles from outside; every text is escaped."""
+    from html import escape  # brings a list of all named characters
+
     numeric = ["right" if table.is_number(c) else "left" for c in range(len(table.columns))]
     head = "".join(f"<th>{escape(clean(c))}</th>" for c in table.columns)
     body = []
@@ -62,6 +62,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
     A text that a spreadsheet would run as a formula is given a leading apostrophe.
     """
+    import csv
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(columns)

@@ -2,13 +2,12 @@
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Cell = str | int | float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How a text for people looks: how wide it may be, whether coloured, how many decimals."""
 
     width: int = 100
@@ -19,8 +18,7 @@ class Look:
 PLAIN = Look()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A title, column heads and rows; `best` marks cells (row, column) that lead their column.
 
     Numbers are kept whole here; each format rounds, or does not, by itself.
