@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.data.docids import DocIds
+from searchmark.data.lookup import Lookup, build
+from searchmark.data.rawtext import hashes, words_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +42,12 @@ class Judged:
     def n_queries(self) -> int:
         """How many queries are evaluated."""
         return len(self.query_ids)
+
+    @cached_property
+    def lookup(self) -> Lookup | None:
+        """The judged pairs by the bytes of their ids; None where two have one hash."""
+        buffer, start, length = self.doc_ids.packed
+        return build(self.query, hashes(words_at(buffer), start, length), self.n_queries)
 
     @cached_property
     def best_first(self) -> NDArray[np.int64]:

@@ -45,7 +45,7 @@ def build(code: Ints, digest: Words, n_queries: int) -> Lookup | None:
     if n_queries >= 1 << _CODE_BITS or not len(code):
         return None
     key = _keys(code, digest)
-    by = np.argsort(key, kind="stable")
+    by = np.argsort(key)
     ordered = key[by]
     if (ordered[1:] == ordered[:-1]).any():
         return None

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 _U = np.uint64
 _MASK = np.array([(1 << (8 * k)) - 1 for k in range(9)], _U)
+_TOP = ~_MASK[::-1]
 _MIX = _U(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads what it multiplies over all bits
 _SPACE, _TAB, _NEWLINE = 32, 9, 10
 
@@ -57,16 +58,22 @@ def field_ends(buffer: NDArray[np.uint8], n_bytes: int, n_fields: int) -> Ints:
     Every line must have `n_fields` fields, each one byte apart by a blank or a tab, and end in a
     newline.
     """
-    ends = np.flatnonzero(buffer[:n_bytes] <= _SPACE)
-    if not len(ends) or len(ends) % n_fields:
+    body = buffer[:n_bytes]
+    is_end = body <= _SPACE
+    # counted over bytes, which the processor does by the dozen, not over the positions found
+    n_lines = np.count_nonzero(body == _NEWLINE)
+    n_apart = np.count_nonzero(body == _SPACE) + np.count_nonzero(body == _TAB)
+    if not n_lines or n_apart != n_lines * (n_fields - 1):
         raise Irregular
-    separators = buffer[ends].reshape(-1, n_fields)
-    inner = separators[:, :-1]
-    if not (separators[:, -1] == _NEWLINE).all() or not ((inner == _SPACE) | (inner == _TAB)).all():
-        raise Irregular
-    if ends[0] == 0 or (len(ends) > 1 and (ends[1:] - ends[:-1]).min() < 2):
+    if is_end[0] or (is_end[1:] & is_end[:-1]).any():
         raise Irregular  # an empty field: two separators in a row
-    return ends.reshape(-1, n_fields)
+    found = np.flatnonzero(is_end)
+    if len(found) != n_lines * n_fields:
+        raise Irregular  # a control character
+    ends = found.reshape(n_lines, n_fields)
+    if (body[ends[:, -1]] != _NEWLINE).any():
+        raise Irregular
+    return ends
 
 
 def check_utf8(data: bytes, buffer: NDArray[np.uint8]) -> None:
@@ -116,8 +123,51 @@ def equal(a: Packed, rows_a: Ints, b: Packed, rows_b: Ints) -> NDArray[np.bool_]
 
 def floats(buffer: NDArray[np.uint8], words: Words, start: Ints, length: Ints) -> Floats:
     """Return a column of numbers, each the double nearest to its text."""
-    found = _decimals(words, start, length)
+    found = _fixed_point(words, start, length)
+    if found is None:
+        found = _decimals(words, start, length)
     return found if found is not None else _any_floats(buffer, start, length)
+
+
+def _fixed_point(words: Words, start: Ints, length: Ints) -> Floats | None:
+    """Read decimals that all have as many digits behind the dot; None for anything else.
+
+    Fields are looked at from their ends, where the dot has one place in all of them.
+    """
+    shortest, longest = int(length.min()), int(length.max())
+    end = start + length
+    if longest > _MAX_DIGITS + 1 or int(end[0]) < 8:
+        return None
+    last = words[end - 8]
+    n_after = 7 - (int(last[0] ^ _DOTS).to_bytes(8, "little").rfind(0))
+    if not 0 < n_after < min(8, shortest):
+        return None
+    if shortest < 8:  # what stands before a field is not its own
+        last = last & _TOP[np.minimum(length, 8)]
+    dot = 8 * (7 - n_after)  # its first bit in the last eight bytes
+    if ((last ^ _DOTS) & _U(0xFF << dot)).any():
+        return None
+    # the digits before the dot move up into its place
+    before, after = last & _U((1 << dot) - 1), last & ~_U((1 << (dot + 8)) - 1)
+    value, bad = _digits_or_zeros(after | before << _U(8))
+    if longest > 8:
+        n_first = np.maximum(length - 8, 0)
+        first = (words[start] & _MASK[n_first]) << ((8 - n_first) << 3).astype(_U)
+        more, more_bad = _digits_or_zeros(first)
+        value, bad = value + more * _U(10**7), bad or more_bad
+    return None if bad else value.astype(np.float64) / _POWERS[n_after]
+
+
+def _digits_or_zeros(text: Words) -> tuple[Words, bool]:
+    """Return the number that eight bytes spell, zero bytes read as 0, and whether any is no digit.
+
+    No field has a byte of 32 or less, so a byte is a digit where its two highest bits are 0, the
+    next two are alike, and its lower half is at most 9.
+    """
+    low = text & _LOW
+    wrong = (text & _U(0xC0C0C0C0C0C0C0C0)) | (((text >> _U(1)) ^ text) & _U(0x1010101010101010))
+    wrong |= (low + _U(0x0606060606060606)) & _HIGH
+    return _eight(low), bool(np.bitwise_or.reduce(wrong))
 
 
 def _decimals(words: Words, start: Ints, length: Ints) -> Floats | None:
@@ -158,11 +208,16 @@ def _digits(text: Words, n: Ints) -> tuple[Words, NDArray[np.bool_]]:
     wanted = np.where(none, _U(0), _ZEROS << np.where(none, _U(0), shift))
     low = moved & _LOW
     is_digit = ((moved & _HIGH) == wanted) & (((low + _U(0x0606060606060606)) & _HIGH) == 0)
-    pairs = low * _U(10) + (low >> _U(8))
+    return _eight(low), is_digit
+
+
+def _eight(digits: Words) -> Words:
+    """Return the number that eight bytes of 0 to 9 stand for, the first in the lowest byte."""
+    pairs = digits * _U(10) + (digits >> _U(8))
     mask = _U(0x000000FF000000FF)
     fours = (pairs & mask) * _U(0x000F424000000064)
-    eights = fours + ((pairs >> _U(16)) & mask) * _U(0x0000271000000001)
-    return eights >> _U(32), is_digit
+    eights: Words = fours + ((pairs >> _U(16)) & mask) * _U(0x0000271000000001)
+    return eights >> _U(32)
 
 
 def _any_floats(buffer: NDArray[np.uint8], start: Ints, length: Ints) -> Floats:

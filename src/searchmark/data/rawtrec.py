@@ -17,7 +17,7 @@ from searchmark.data.docids import DocIds, Packed, padded
 from searchmark.data.files import BOM, DAMAGED, open_bytes
 from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged, starts
-from searchmark.data.lookup import Lookup, build
+from searchmark.data.lookup import Lookup
 from searchmark.data.rawtext import (
     Irregular,
     check_utf8,
@@ -37,12 +37,15 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-BLOCK = 1 << 20
-"""Bytes read at a time: the temporaries of one block stay in the processor's caches."""
+BLOCK, SMALL_BLOCK = 1 << 20, 384 << 10
+"""Bytes read at a time: the temporaries of one block stay in the processor's caches.
+
+Small ones also stay clear of fresh pages, but cost threads more time in waiting for each other.
+"""
 
 THREADS = 2
-_SMALL = 8 << 20
-"""A file of fewer bytes is read before threads have started."""
+SMALL = 8 << 20
+"""A file of fewer bytes is read in small blocks before threads have started."""
 
 _REACH = 1 << 16
 _WANTED = {4: (0, 2, 3), 6: (0, 2, 4, 5)}
@@ -93,17 +96,19 @@ def judged_from_trec(path: Path) -> Judged:
     codes = {name: i for i, name in enumerate(dict.fromkeys(names))}
     lengths = np.diff(np.append(stretches, len(q_start)))
     query = np.repeat(np.array([codes[name] for name in names], np.int64), lengths)
-    by = np.argsort(query, kind="stable") if len(codes) < len(names) else np.arange(len(query))
     d_start, d_length = table.column(2)
-    packed = Packed(table.buffer, d_start[by], d_length[by])
+    grade = _grades(table)
+    if len(codes) < len(names):
+        by = np.argsort(query, kind="stable")
+        query, d_start, d_length, grade = query[by], d_start[by], d_length[by], grade[by]
     judged = Judged(
         query_ids=tuple(name.decode() for name in codes),
-        query=query[by],
-        doc_ids=DocIds(packed=packed),
-        grade=_grades(table)[by],
-        start=starts(query[by], len(codes)),
+        query=query,
+        doc_ids=DocIds(packed=Packed(table.buffer, d_start, d_length)),
+        grade=grade,
+        start=starts(query, len(codes)),
     )
-    if _lookup(judged) is None:
+    if judged.lookup is None:
         raise Irregular  # a pair that is judged twice, most likely: the general path names the line
     return judged
 
@@ -113,11 +118,11 @@ def hits_from_trec(
     judged: Judged,
     *,
     scores: ScoreType = "float64",
-    block: int = BLOCK,
-    threads: int = THREADS,
+    block: int | None = None,
+    threads: int | None = None,
 ) -> tuple[str, Hits]:
     """Return a regular run file's tag and hits; raises Irregular where it is none."""
-    lookup = _lookup(judged)
+    lookup = judged.lookup
     if lookup is None:
         raise Irregular
     codes = {name.encode(): i for i, name in enumerate(judged.query_ids)}
@@ -125,10 +130,15 @@ def hits_from_trec(
     def work(data: bytes) -> BlockHits:
         return _block_hits(_table(data, 6), judged, lookup, codes, scores)
 
+    is_small = path.stat().st_size < SMALL
+    if threads is None:
+        threads = 1 if is_small else THREADS
+    if block is None:
+        block = SMALL_BLOCK if is_small else BLOCK
     try:
         with open_bytes(path) as stream:
             pieces = blocks(stream, block)
-            if threads < 2 or path.stat().st_size < _SMALL:
+            if threads < 2:
                 found = [work(piece) for piece in pieces]
             else:
                 found = _side_by_side(work, pieces, threads)
@@ -246,12 +256,6 @@ def _grades(table: Table) -> Ints:
         return np.array([int(t) for t in texts], np.int64)
     except ValueError:
         raise Irregular from None
-
-
-def _lookup(judged: Judged) -> Lookup | None:
-    buffer, start, length = judged.doc_ids.packed
-    digest = hashes(words_at(buffer), start, length)
-    return build(judged.query, digest, judged.n_queries)
 
 
 def _block_hits(

@@ -257,7 +257,8 @@ def test_hashes_are_never_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return length.astype("uint64") << 26  # type: ignore[attr-defined]
 
     # ids of one length have one hash now: "z" looks like a judgment of q2, which it is not
-    monkeypatch.setattr("searchmark.data.rawtrec.hashes", by_length)
+    for module in ("rawtrec", "judged"):
+        monkeypatch.setattr(f"searchmark.data.{module}.hashes", by_length)
     judged = prepare(Qrels.from_dict({"q2": {"a": 1}}))
     path = tmp_path / "run"
     path.write_text("q2 Q0 z 1 2 t\nq2 Q0 aa 2 1 t\n")
