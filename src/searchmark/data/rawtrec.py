@@ -8,7 +8,7 @@ again by the general path, which gives the same result, or the error with its li
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from searchmark.data.docids import DocIds, Packed, padded
 from searchmark.data.files import BOM, DAMAGED, open_bytes
 from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged, starts
-from searchmark.data.lookup import Lookup
+from searchmark.data.ranking import Block, Ranked, joined, rank_block
 from searchmark.data.rawtext import (
     Irregular,
     check_utf8,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 BLOCK, SMALL_BLOCK = 1 << 20, 384 << 10
 """Bytes read at a time: the temporaries of one block stay in the processor's caches.
@@ -50,7 +51,6 @@ SMALL = 8 << 20
 _REACH = 1 << 16
 _WANTED = {4: (0, 2, 3), 6: (0, 2, 4, 5)}
 """The fields that matter of judgments (query, document, grade) and runs (with score and tag)."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Table(NamedTuple):
@@ -70,17 +70,20 @@ class Table(NamedTuple):
         return self.data[start : start + length]
 
 
-class BlockHits(NamedTuple):
-    """What one block adds: its hits, its queries, how many documents each has, its last tag."""
+class TextIds(NamedTuple):
+    """The document ids of a table's lines, beside those of the judgments."""
 
-    row: Ints
-    rank: Ints
-    tie_first: Ints
-    tie_last: Ints
-    names: list[bytes]
-    code: Ints
-    n_retrieved: Ints
-    tag: bytes
+    table: Table
+    judged: Packed
+
+    def same(self, position: Ints, row: Ints) -> Mask:
+        """Tell, pair by pair, whether a line has the id of a judgment."""
+        return equal(Packed(self.table.buffer, *self.table.column(2)), position, self.judged, row)
+
+    def texts(self, first: int, last: int) -> list[bytes]:
+        """Return the ids of the lines from first to last."""
+        start, length = (part[first : last + 1].tolist() for part in self.table.column(2))
+        return [self.table.text(a, n) for a, n in zip(start, length, strict=True)]
 
 
 def judged_from_trec(path: Path) -> Judged:
@@ -127,8 +130,10 @@ def hits_from_trec(
         raise Irregular
     codes = {name.encode(): i for i, name in enumerate(judged.query_ids)}
 
-    def work(data: bytes) -> BlockHits:
-        return _block_hits(_table(data, 6), judged, lookup, codes, scores)
+    def work(data: bytes) -> tuple[str, Ranked]:
+        table = _table(data, 6)
+        block = _block(table, judged, codes, scores)
+        return _last_tag(table), rank_block(block, lookup, judged.n_queries)
 
     is_small = path.stat().st_size < SMALL
     if threads is None:
@@ -146,7 +151,7 @@ def hits_from_trec(
         raise Irregular from None  # the general path tells of a damaged archive
     if not found:
         raise Irregular
-    return found[-1].tag.decode(), _joined(found, judged)
+    return found[-1][0], joined([ranked for _, ranked in found], judged)
 
 
 def blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
@@ -186,14 +191,12 @@ def _last_query(data: bytes) -> int:
     return data.find(b"\n" + query) + 1
 
 
-def _side_by_side(
-    work: Callable[[bytes], BlockHits], pieces: Iterable[bytes], threads: int
-) -> list[BlockHits]:
+def _side_by_side(work: Callable[[bytes], T], pieces: Iterable[bytes], threads: int) -> list[T]:
     """Return the results in order, with a bounded number of pieces under way."""
     from concurrent.futures import ThreadPoolExecutor
 
-    results: list[BlockHits] = []
-    running: list[Future[BlockHits]] = []
+    results: list[T] = []
+    running: list[Future[T]] = []
     with ThreadPoolExecutor(threads) as workers:
         for piece in pieces:
             running.append(workers.submit(work, piece))
@@ -258,119 +261,20 @@ def _grades(table: Table) -> Ints:
         raise Irregular from None
 
 
-def _block_hits(
-    table: Table,
-    judged: Judged,
-    lookup: Lookup,
-    codes: dict[bytes, int],
-    scores: ScoreType,
-) -> BlockHits:
-    """Rank the judged documents of one block; a block holds whole queries."""
+def _block(table: Table, judged: Judged, codes: dict[bytes, int], scores: ScoreType) -> Block:
+    """Return a table's lines as a block; a table of `blocks` holds whole queries."""
     begin = _stretches(table)
-    q_start, q_length = table.column(0)
-    names = [
-        table.text(a, n)
-        for a, n in zip(q_start[begin].tolist(), q_length[begin].tolist(), strict=True)
-    ]
-    n_rows = np.diff(np.append(begin, len(q_start)))
-    # rows of queries that are not judged have the code behind the last one
-    code = np.array([codes.get(name, judged.n_queries) for name in names], np.int64)
-    row_code = np.repeat(code, n_rows)
-    same = _falling(table, begin, scores)
-    d_start, d_length = table.column(2)
-    digest = hashes(table.words, d_start, d_length)
-    _check_distinct(digest, row_code, judged.n_queries)
-    position, row = lookup.candidates(row_code, digest)
-    right = equal(Packed(table.buffer, d_start, d_length), position, judged.doc_ids.packed, row)
-    position, row = position[right], row[right]
-    query_start = begin[np.searchsorted(begin, position, "right") - 1]
-    place, first, last = _settle_ties(table, same, position)
-    return BlockHits(
-        row,
-        place - query_start + 1,
-        first - query_start + 1,
-        last - query_start + 1,
-        names,
-        code,
-        n_rows,
-        table.text(*(int(part[-1]) for part in table.column(5))),
+    start, length = (part[begin].tolist() for part in table.column(0))
+    names = [table.text(a, n) for a, n in zip(start, length, strict=True)]
+    return Block(
+        begin=begin,
+        code=np.array([codes.get(name, judged.n_queries) for name in names], np.int64),
+        names=names,
+        score=compared(floats(table.buffer, table.words, *table.column(4)), scores),
+        digest=hashes(table.words, *table.column(2)),
+        ids=TextIds(table, judged.doc_ids.packed),
     )
 
 
-def _falling(table: Table, begin: Ints, scores: ScoreType) -> Mask:
-    """Return which lines have the score of the line before them, in the same query."""
-    score = compared(floats(table.buffer, table.words, *table.column(4)), scores)
-    inside = np.ones(len(score), np.bool_)
-    inside[begin] = False
-    if (inside[1:] & (score[1:] > score[:-1])).any():
-        raise Irregular  # not in order: the general path sorts
-    same = np.zeros(len(score), np.bool_)
-    same[1:] = inside[1:] & (score[1:] == score[:-1])
-    return same
-
-
-def _check_distinct(digest: NDArray[np.uint64], row_code: Ints, n_queries: int) -> None:
-    """Leave a document that occurs twice in a judged query to the general path."""
-    counted = row_code < n_queries
-    key = digest ^ ((row_code.astype(np.uint64) + np.uint64(1)) * _MIX)
-    if not counted.all():
-        key = key[counted]
-    key.sort()
-    if (key[1:] == key[:-1]).any():
-        raise Irregular
-
-
-def _settle_ties(table: Table, same: Mask, position: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return each hit's line after ties are settled, and the first and last line of its tie.
-
-    Only ties that hold a judged document are put in order: by document id, the last one first.
-    """
-    place, first, last = position.copy(), position.copy(), position.copy()
-    if not same.any():
-        return place, first, last
-    tied = same.copy()
-    tied[:-1] |= same[1:]
-    lines = np.flatnonzero(tied)
-    opens = np.flatnonzero(~same[lines])  # entries of `lines` at which a tie begins
-    closes = np.append(opens[1:], len(lines)) - 1
-    hits = np.flatnonzero(tied[position])
-    group = np.searchsorted(opens, np.searchsorted(lines, position[hits]), "right") - 1
-    first[hits], last[hits] = lines[opens[group]], lines[closes[group]]
-    start, length = table.column(2)
-    settled: dict[tuple[int, int], dict[int, int]] = {}
-    for hit, a, b in zip(hits.tolist(), first[hits].tolist(), last[hits].tolist(), strict=True):
-        if (a, b) not in settled:
-            ids = [
-                table.text(s, n)
-                for s, n in zip(start[a : b + 1].tolist(), length[a : b + 1].tolist(), strict=True)
-            ]
-            by = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
-            settled[a, b] = {a + line: a + at for at, line in enumerate(by)}
-        place[hit] = settled[a, b][int(position[hit])]
-    return place, first, last
-
-
-def _joined(found: list[BlockHits], judged: Judged) -> Hits:
-    """Put the blocks together, hits by query and rank."""
-    names = [name for block in found for name in block.names]
-    if len(set(names)) < len(names):
-        raise Irregular  # a query in two places of the file
-    code = np.concatenate([b.code for b in found])
-    counts = np.concatenate([b.n_retrieved for b in found])
-    is_judged = code < judged.n_queries
-    n_retrieved = np.zeros(judged.n_queries, np.int64)
-    n_retrieved[code[is_judged]] = counts[is_judged]
-    row = np.concatenate([b.row for b in found])
-    rank = np.concatenate([b.rank for b in found])
-    by = np.lexsort((rank, judged.query[row]))
-    return Hits(
-        judged=judged,
-        row=row[by],
-        rank=rank[by],
-        tie_first=np.concatenate([b.tie_first for b in found])[by],
-        tie_last=np.concatenate([b.tie_last for b in found])[by],
-        n_retrieved=n_retrieved,
-        answered=n_retrieved > 0,
-        failed=np.zeros(judged.n_queries, np.bool_),
-        n_unjudged_queries=int((~is_judged).sum()),
-    )
+def _last_tag(table: Table) -> str:
+    return table.text(*(int(part[-1]) for part in table.column(5))).decode()
