@@ -1,29 +1,42 @@
 """What the gate holds a system to: the ``[gate]`` section of a project file."""
 
 import math
+import re
 from collections.abc import Collection, Mapping
 
 import msgspec
 
-from searchmark.errors import Problem, nearest
+from searchmark.errors import InputError, Problem, nearest
+from searchmark.measures.notation import parse_measure
 
 CHANGEABLE = ("corpus",)
 """Inputs that may differ from the baseline's where the project allows it by name."""
+
+DEFAULT_ALPHA = 0.05
+"""The level at which sizes are reckoned where the policy asks for no significance."""
+
+_SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 
 class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Limits of the gate.
 
     `system` is the one that serves users. Any of `measures` (all of the project's by default) may
-    fall by at most `max_drop` (absolute). `floors` are least means, `category_floors` least means
+    get worse by at most `max_drop`: a number, or a share of the baseline's mean such as "2%".
+    `category_max_drop` holds single categories in the same way: ``{"exact-name" = 0.05}``. With
+    `alpha`, a drop beyond its limit fails only when it is also significant at that level. No query
+    of `pinned` may get worse at all. `floors` are least means, `category_floors` least means
     of a category: ``{"exact-name" = {"nDCG@10" = 0.95}}``. `allow_changed` names inputs that may
     differ from the baseline's; only "corpus" may, for live catalogs. `baseline` is a file beside
     the project file.
     """
 
     system: str
-    max_drop: float = 0.02
+    max_drop: float | str = 0.02
     measures: list[str] | None = None
+    alpha: float | None = None
+    category_max_drop: dict[str, float | str] = {}
+    pinned: list[str] = []
     floors: dict[str, float] = {}
     category_floors: dict[str, dict[str, float]] = {}
     allow_changed: list[str] = []
@@ -31,7 +44,35 @@ class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     def gated(self, measures: Collection[str]) -> list[str]:
         """Return the measures that are held to the limits."""
-        return list(measures) if self.measures is None else list(self.measures)
+        return list(measures) if self.measures is None else list(dict.fromkeys(self.measures))
+
+    def renamed(self, names: Mapping[str, str]) -> "GatePolicy":
+        """Return the policy with measures as reports write them: MRR is RR there."""
+        return msgspec.structs.replace(
+            self,
+            measures=self.measures and [names.get(m, m) for m in self.measures],
+            floors=_renamed(self.floors, names),
+            category_floors={c: _renamed(f, names) for c, f in self.category_floors.items()},
+        )
+
+
+def _renamed(floors: Mapping[str, float], names: Mapping[str, str]) -> dict[str, float]:
+    return {names.get(m, m): floor for m, floor in floors.items()}
+
+
+def share_of(drop: str) -> float | None:
+    """Return the share that a text such as "2%" names; None where it is no share up to 100%."""
+    found = _SHARE.fullmatch(drop)
+    share = float(found[1]) / 100 if found else None
+    return share if share is not None and share <= 1 else None
+
+
+def limit_of(drop: float | str, baseline: float | None) -> float | None:
+    """Return the largest loss that passes; None where a share has no baseline to be taken of."""
+    if not isinstance(drop, str):
+        return float(drop)
+    share = share_of(drop)
+    return None if share is None or baseline is None else share * abs(baseline)
 
 
 def find_problems(
@@ -45,8 +86,11 @@ def find_problems(
                 "gate.system", f"no system '{policy.system}'; {nearest(policy.system, systems)}"
             )
         )
-    if not (math.isfinite(policy.max_drop) and policy.max_drop >= 0):
-        found.append(Problem("gate.max_drop", f"{policy.max_drop:g} is not 0 or more"))
+    found += _drop_problems("gate.max_drop", policy.max_drop)
+    for category, drop in policy.category_max_drop.items():
+        found += _drop_problems(f"gate.category_max_drop.{category}", drop)
+    if policy.alpha is not None and not 0 < policy.alpha < 0.5:
+        found.append(Problem("gate.alpha", f"{policy.alpha:g} is not between 0 and 0.5"))
     found += [
         Problem(f"gate.measures[{i}]", _unknown_measure(name, measures))
         for i, name in enumerate(policy.measures or [])
@@ -68,6 +112,26 @@ def find_problems(
     return found
 
 
+def pinned_problems(policy: GatePolicy, query_ids: Collection[str]) -> list[Problem]:
+    """Report every pinned query that the query set does not hold."""
+    known = set(query_ids)
+    return [
+        Problem(f"gate.pinned[{i}]", f"the query set has no query '{query_id}'")
+        for i, query_id in enumerate(policy.pinned)
+        if query_id not in known
+    ]
+
+
+def _drop_problems(key: str, drop: float | str) -> list[Problem]:
+    if isinstance(drop, str):
+        if share_of(drop) is not None:
+            return []
+        return [Problem(key, f"'{drop}' is neither a number nor a share such as \"2%\"")]
+    if math.isfinite(drop) and drop >= 0:
+        return []
+    return [Problem(key, f"{drop:g} is not 0 or more")]
+
+
 def _floor_problems(
     key: str, floors: Mapping[str, float], measures: Collection[str]
 ) -> list[Problem]:
@@ -77,7 +141,24 @@ def _floor_problems(
             found.append(Problem(f"{key}.{name}", _unknown_measure(name, measures)))
         if not math.isfinite(floor):
             found.append(Problem(f"{key}.{name}", f"{floor} is no limit"))
+        elif name in measures and (unreachable := _unreachable(name, floor)):
+            found.append(Problem(f"{key}.{name}", unreachable))
     return found
+
+
+def _unreachable(name: str, floor: float) -> str | None:
+    """Say why no ranking can hold a floor; a measure that cannot be read is told elsewhere."""
+    try:
+        spec = parse_measure(name).spec
+    except InputError:
+        return None
+    if spec.aggregate == "sum":  # the range is that of one query
+        return None
+    if spec.higher_is_better and spec.high is not None and floor > spec.high:
+        return f"{floor:g} is more than {name} can reach, {spec.high:g}"
+    if not spec.higher_is_better and spec.low is not None and floor < spec.low:
+        return f"{floor:g} is less than {name} can reach, {spec.low:g}"
+    return None
 
 
 def _unknown_measure(name: str, measures: Collection[str]) -> str:

@@ -1,17 +1,10 @@
-"""The verdict: candidate against baseline and floors, with reasons and the queries behind it."""
+"""The verdict: pass or fail with reasons, how sure they are, and the queries behind them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from searchmark.gate.baseline import Baseline, natural
-from searchmark.gate.policy import GatePolicy
-from searchmark.measures.summary import Mean, SystemScores
 
 TOLERANCE = 1e-9
 """Sums in another order differ in the last digits; a drop of exactly the limit passes."""
-
-N_WORST = 10
-"""How many of the queries that lost most are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +12,13 @@ class MeasureVerdict:
     """One measure of one scope: a category of the query set, or all queries (None).
 
     `limit` is the largest drop that passes, None where only a floor is held; delta = candidate -
-    baseline.
+    baseline. Where lower is better, a drop is a rise and a floor is the most that passes.
+
+    `low` and `high` bound the delta (95%), over the `n_queries` that have a value in both. `p` is
+    of the paired one-sided randomization test for a loss, `p_adjusted` after Holm over all that was
+    tested; None where nothing was tested. `detectable` is the smallest loss that the queries would
+    show in four of five cases. `blind` says why the gate could not see a loss beyond the limit,
+    None where it could or where no significance is asked for.
     """
 
     measure: str
@@ -29,6 +28,14 @@ class MeasureVerdict:
     limit: float | None
     floor: float | None
     because: str | None
+    higher_is_better: bool = True
+    n_queries: int = 0
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    detectable: float | None = None
+    blind: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -42,6 +49,11 @@ class MeasureVerdict:
             return None
         return self.candidate - self.baseline
 
+    @property
+    def loss(self) -> float | None:
+        """How much worse the candidate is; negative where it is better."""
+        return None if self.delta is None else -self.delta if self.higher_is_better else self.delta
+
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
@@ -52,18 +64,45 @@ class QueryChange:
     measure: str
     baseline: float
     candidate: float
+    higher_is_better: bool = True
 
     @property
     def delta(self) -> float:
         """Candidate minus baseline."""
         return self.candidate - self.baseline
 
+    @property
+    def loss(self) -> float:
+        """How much worse the candidate is; negative where it is better."""
+        return -self.delta if self.higher_is_better else self.delta
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedVerdict:
+    """A query that must never get worse: `changes` are its gated measures, the moved and the not.
+
+    `because` names the measures in which it got worse, or says that nothing could be compared.
+    """
+
+    query_id: str
+    text: str
+    changes: tuple[QueryChange, ...]
+    because: str | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against it."""
+        return self.because is None
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Pass or fail with reasons; `worst_queries` lost most, one row a query.
 
-    `n_better` and `n_worse` count the queries that moved, by measure. `notes` say what was allowed.
+    `n_better` and `n_worse` count the queries that moved, by measure. `notes` say what was allowed
+    and what was left out. `alpha` is the level asked for, None where `max_drop` alone decides.
+    `suggestions` say what to do next; `suggested_max_drop` is the smallest loss that every gated
+    measure would show, None where it cannot be computed.
     """
 
     system: str
@@ -73,111 +112,24 @@ class Verdict:
     n_better: Mapping[str, int]
     n_worse: Mapping[str, int]
     notes: tuple[str, ...] = ()
+    pinned: tuple[PinnedVerdict, ...] = ()
+    alpha: float | None = None
+    suggestions: tuple[str, ...] = ()
+    suggested_max_drop: float | None = None
 
     @property
     def because(self) -> tuple[str, ...]:
         """Every reason against the candidate."""
-        return tuple(v.because for v in (*self.measures, *self.categories) if v.because)
+        reasons = [v.because for v in (*self.measures, *self.categories)]
+        reasons += [v.because for v in self.pinned]
+        return tuple(filter(None, reasons))
+
+    @property
+    def blind(self) -> tuple[str, ...]:
+        """Every limit that these queries cannot enforce: a loss beyond it may have passed."""
+        return tuple(v.blind for v in (*self.measures, *self.categories) if v.blind)
 
     @property
     def passed(self) -> bool:
         """Whether nothing stands against the candidate."""
         return not self.because
-
-
-def decide(
-    scores: SystemScores,
-    baseline: Baseline,
-    policy: GatePolicy,
-    texts: Mapping[str, str] | None = None,
-) -> Verdict:
-    """Hold a candidate against the baseline and the floors; `texts` are those of the queries."""
-    gated = policy.gated([m.measure for m in scores.means])
-    everything = [m for m in scores.means if m.measure in {*gated, *policy.floors}]
-    changes = list(_changes(scores, baseline, gated, texts or {}))
-    return Verdict(
-        system=scores.system,
-        measures=tuple(_of_all(m, baseline, policy, gated) for m in everything),
-        categories=tuple(_of_categories(scores, baseline, policy, gated)),
-        worst_queries=tuple(_worst(changes)),
-        n_better={m: sum(c.measure == m and c.delta > TOLERANCE for c in changes) for m in gated},
-        n_worse={m: sum(c.measure == m and c.delta < -TOLERANCE for c in changes) for m in gated},
-    )
-
-
-def _of_all(mean: Mean, baseline: Baseline, policy: GatePolicy, gated: list[str]) -> MeasureVerdict:
-    return _measure_verdict(
-        mean,
-        None,
-        baseline.means.get(mean.measure),
-        policy.max_drop if mean.measure in gated else None,
-        policy.floors.get(mean.measure),
-    )
-
-
-def _of_categories(
-    scores: SystemScores, baseline: Baseline, policy: GatePolicy, gated: list[str]
-) -> Iterator[MeasureVerdict]:
-    """Yield every category's measures; categories are shown, but only floors fail by them."""
-    for category, means in scores.by_category.items():
-        floors = policy.category_floors.get(category, {})
-        before = baseline.by_category.get(category, {})
-        for mean in means:
-            if mean.measure in {*gated, *floors}:
-                yield _measure_verdict(
-                    mean, category, before.get(mean.measure), None, floors.get(mean.measure)
-                )
-    for category in sorted(set(policy.category_floors) - set(scores.by_category)):
-        for measure, floor in policy.category_floors[category].items():
-            because = f"{measure} has a floor for category {category}, which no query belongs to"
-            yield MeasureVerdict(measure, category, None, None, None, floor, because)
-
-
-def _measure_verdict(
-    mean: Mean, category: str | None, before: float | None, limit: float | None, floor: float | None
-) -> MeasureVerdict:
-    because = _reason(mean, category, before, limit, floor)
-    return MeasureVerdict(mean.measure, category, before, mean.value, limit, floor, because)
-
-
-def _reason(
-    mean: Mean, category: str | None, before: float | None, limit: float | None, floor: float | None
-) -> str | None:
-    where = f" in category {category}" if category else ""
-    if limit is None and floor is None:
-        return None
-    if mean.value is None:
-        return f"{mean.measure}{where} has no value: no query counts for it"
-    if floor is not None and mean.value < floor - TOLERANCE:
-        return f"{mean.measure}{where} is {mean.value:.4f}, under its floor of {floor:g}"
-    if limit is not None and before is not None and before - mean.value > limit + TOLERANCE:
-        return (
-            f"{mean.measure}{where} fell by {before - mean.value:.4f} "
-            f"({before:.4f} -> {mean.value:.4f}), more than the {limit:g} allowed"
-        )
-    return None
-
-
-def _changes(
-    scores: SystemScores, baseline: Baseline, gated: list[str], texts: Mapping[str, str]
-) -> Iterator[QueryChange]:
-    """Yield each query and measure with a value in both."""
-    for measure in gated:
-        before = baseline.per_query.get(measure, {})
-        for query_id, value in scores.per_query.get(measure, {}).items():
-            if query_id in before:
-                yield QueryChange(
-                    query_id, texts.get(query_id, ""), measure, before[query_id], value
-                )
-
-
-def _worst(changes: list[QueryChange]) -> list[QueryChange]:
-    """Return each losing query once, with its largest loss, the largest losses first."""
-    losses: dict[str, QueryChange] = {}
-    for change in changes:
-        if change.delta < -TOLERANCE:
-            held = losses.get(change.query_id)
-            if held is None or change.delta < held.delta:
-                losses[change.query_id] = change
-    ordered = sorted(losses.values(), key=lambda c: (c.delta, natural(c.query_id)))
-    return ordered[:N_WORST]

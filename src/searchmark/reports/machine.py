@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
-    from searchmark.gate.verdict import MeasureVerdict, Verdict
+    from searchmark.gate.verdict import MeasureVerdict, QueryChange, Verdict
     from searchmark.measures.summary import Evaluation, Mean, SystemScores
     from searchmark.reports.table import Table
 
@@ -69,18 +69,25 @@ def verdict_json(verdict: "Verdict") -> str:
             "passed": verdict.passed,
             "system": verdict.system,
             "because": list(verdict.because),
+            "blind": list(verdict.blind),
+            "suggestions": list(verdict.suggestions),
             "notes": list(verdict.notes),
+            "alpha": verdict.alpha,
+            "suggested_max_drop": verdict.suggested_max_drop,
             "measures": [_measure(v) for v in verdict.measures],
             "categories": [{"category": v.category, **_measure(v)} for v in verdict.categories],
-            "worst_queries": [
+            "pinned": [
                 {
-                    "query_id": q.query_id,
-                    "text": q.text,
-                    "measure": q.measure,
-                    "baseline": q.baseline,
-                    "candidate": q.candidate,
-                    "delta": q.delta,
+                    "query_id": p.query_id,
+                    "text": p.text,
+                    "ok": p.ok,
+                    "because": p.because,
+                    "changes": [_change(c) for c in p.changes],
                 }
+                for p in verdict.pinned
+            ],
+            "worst_queries": [
+                {"query_id": q.query_id, "text": q.text, **_change(q)}
                 for q in verdict.worst_queries
             ],
             "n_better": dict(verdict.n_better),
@@ -89,16 +96,33 @@ def verdict_json(verdict: "Verdict") -> str:
     )
 
 
+def _change(q: "QueryChange") -> dict[str, Any]:
+    return {
+        "measure": q.measure,
+        "baseline": q.baseline,
+        "candidate": q.candidate,
+        "delta": q.delta,
+    }
+
+
 def _measure(v: "MeasureVerdict") -> dict[str, Any]:
     return {
         "measure": v.measure,
+        "higher_is_better": v.higher_is_better,
         "baseline": v.baseline,
         "candidate": v.candidate,
         "delta": v.delta,
+        "low": v.low,
+        "high": v.high,
+        "n_queries": v.n_queries,
+        "p": v.p,
+        "p_adjusted": v.p_adjusted,
+        "detectable": v.detectable,
         "limit": v.limit,
         "floor": v.floor,
         "ok": v.ok,
         "because": v.because,
+        "blind": v.blind,
     }
 
 

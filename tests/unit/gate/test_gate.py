@@ -14,8 +14,8 @@ from searchmark.gate.baseline import (
     read_baseline,
     write_baseline,
 )
+from searchmark.gate.decision import Background, decide
 from searchmark.gate.policy import GatePolicy
-from searchmark.gate.verdict import decide
 from searchmark.measures.summary import Evaluation, Mean, SystemScores
 
 POLICY = GatePolicy(system="s")
@@ -107,7 +107,7 @@ def test_the_ten_queries_that_lost_most_are_named_worst_first() -> None:
     before = accepted(scores(0.5, **{f"q{i}": 1.0 for i in range(1, 13)}))
     # q1 loses 0.01, q2 0.02, ... q12 0.12
     now = scores(0.5, **{f"q{i}": 1.0 - i / 100 for i in range(1, 13)})
-    worst = decide(now, before, POLICY, {"q12": "the text"}).worst_queries
+    worst = decide(now, before, POLICY, Background({"q12": "the text"})).worst_queries
     assert [q.query_id for q in worst] == [f"q{i}" for i in range(12, 2, -1)]
     assert worst[0].text == "the text"
     assert worst[0].delta == pytest.approx(-0.12)

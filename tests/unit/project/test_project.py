@@ -101,7 +101,7 @@ max_dorp = 0.1
         "qrels": "must be text, not a whole number",
         "depth": "must be a whole number, not text",
         "profile": "cannot be 'grade'; did you mean 'graded'?",
-        "gate.max_dorp": "unknown key; did you mean 'max_drop'?",
+        "gate.max_dorp": "unknown key; did you mean 'max_drop' or 'category_max_drop'?",
         "systems.words.fields.name": "must be a number, not text",
         "systems.words.k2": "unknown key; did you mean 'k1'?",
         "systems.odd.use": "no kind of system is called 'bm52'; did you mean 'bm25'?",
@@ -192,7 +192,7 @@ floors = {AP = 0.5}
         "systems.both.of[1]": "no system 'wrds'; did you mean 'words' or 'rest'?",
         "systems.both.k": "-2 is not 0 or more",
         "systems.rest.of": "is missing",
-        "gate.max_drop": "must be a number, not text",
+        "gate.max_drop": "'some' is neither a number nor a share such as \"2%\"",
         "gate.system": "no system 'bth'; did you mean 'both'?",
         "gate.floors.AP": "'AP' is not among the project's measures; known: RR",
     }

@@ -7,8 +7,9 @@ import jsonschema
 import pytest
 
 from searchmark.gate.baseline import baseline_of
+from searchmark.gate.decision import Background, decide
 from searchmark.gate.policy import GatePolicy
-from searchmark.gate.verdict import Verdict, decide
+from searchmark.gate.verdict import Verdict
 from searchmark.measures.summary import Evaluation, Mean, SystemScores
 from searchmark.reports.render import FORMATS, baseline_text, evaluation_text, verdict_text
 from searchmark.reports.table import Look, Table, clean, leaders, shown
@@ -75,7 +76,7 @@ Conventions: profile graded; nDCG(dcg=exp-log2)@10; RR(rel=1)
 def verdict(a: float = 0.4) -> Verdict:
     policy = GatePolicy(system="keyword", floors={"nDCG@10": 0.3})
     before = baseline_of(EVALUATION.systems[0], EVALUATION)
-    return decide(system("keyword", a, 1 / 3), before, policy, {"q1": "a text"})
+    return decide(system("keyword", a, 1 / 3), before, policy, Background({"q1": "a text"}))
 
 
 def lines(text: str) -> list[str]:
