@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
+SEED = 7
+"""Of the hashes of ids in Polars columns: any number, but one for judgments and runs."""
+
 PAD = 64
 """Zero bytes behind a buffer, so that windows of 8 to 32 bytes may start at any field."""
 

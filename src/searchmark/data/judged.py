@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.data.docids import DocIds
+from searchmark.data.docids import SEED, DocIds
 from searchmark.data.lookup import Lookup, build
 from searchmark.data.rawtext import hashes, words_at
 
@@ -48,6 +48,11 @@ class Judged:
         """The judged pairs by the bytes of their ids; None where two have one hash."""
         buffer, start, length = self.doc_ids.packed
         return build(self.query, hashes(words_at(buffer), start, length), self.n_queries)
+
+    @cached_property
+    def text_lookup(self) -> Lookup | None:
+        """The same by the hashes that Polars gives the ids."""
+        return build(self.query, self.doc_ids.series.hash(SEED).to_numpy(), self.n_queries)
 
     @cached_property
     def best_first(self) -> NDArray[np.int64]:

@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from searchmark.data.docids import SEED
+from searchmark.data.frames import hits_in_order
 from searchmark.data.hits import Hits, Order, ScoreType, compared
 from searchmark.data.judged import Judged, coded
-from searchmark.data.lookup import build
+from searchmark.data.rawtext import Irregular
 from searchmark.data.run import Run, with_rank
 from searchmark.errors import InputError
 
@@ -22,8 +24,6 @@ Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_SEED = 7
-
 _NONE = np.zeros(0, np.int64)
 
 
@@ -78,6 +78,11 @@ def find_hits(
 
     With `keep_first` the first place of such a document counts and the others are dropped.
     """
+    if order == "score" and "tokens" not in run.frame.columns:
+        try:
+            return hits_in_order(run.frame, judged, scores)
+        except Irregular:
+            pass  # the general path sorts, or tells what is wrong and where
     ordered = put_in_order(run, judged, order=order, scores=scores, keep_first=keep_first)
     place, row = _match(ordered, judged)
     n_retrieved = np.diff(np.append(ordered.start, len(ordered.by)))
@@ -144,7 +149,7 @@ def _rows(run: Run, judged: Judged, order: Order, scores: ScoreType) -> tuple[Ro
         doc_ids, at = doc_ids.filter(~outside), at[code >= 0]
         code = code[code >= 0]
     key = _key(run, at, order, scores)
-    return Rows(at, code, key, doc_ids, doc_ids.hash(_SEED).to_numpy()), n_unjudged
+    return Rows(at, code, key, doc_ids, doc_ids.hash(SEED).to_numpy()), n_unjudged
 
 
 def _key(run: Run, at: Ints, order: Order, scores: ScoreType) -> Floats:
@@ -216,7 +221,7 @@ def _match(ordered: Ordered, judged: Judged) -> tuple[Ints, Ints]:
     rows, ids = ordered.rows, judged.doc_ids.series
     place_of = np.full(len(rows.code), -1)
     place_of[ordered.by] = np.arange(len(ordered.by))
-    lookup = build(judged.query, ids.hash(_SEED).to_numpy(), judged.n_queries)
+    lookup = judged.text_lookup
     if lookup is None:
         found, row = _match_by_join(rows, judged)
     else:
