@@ -1,5 +1,6 @@
 """Tables whose rows stand in order straight to hits, a stretch of whole queries at a time."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from searchmark.data.docids import SEED
 from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged
-from searchmark.data.ranking import Block, joined, rank_block
+from searchmark.data.ranking import THREADS, Block, Ranked, joined, rank_block, side_by_side
 from searchmark.data.rawtext import Irregular
 
 Ints = NDArray[np.int64]
@@ -39,28 +40,65 @@ class ColumnIds(NamedTuple):
 
 def hits_in_order(frame: pl.DataFrame, judged: Judged, scores: ScoreType) -> Hits:
     """Return the hits of `query_id`, `doc_id`, `score`; raises Irregular where rows are not so."""
+    return hits_of_pieces([frame], judged, scores, threads=1)
+
+
+def hits_of_pieces(
+    frames: Iterable[pl.DataFrame], judged: Judged, scores: ScoreType, *, threads: int = THREADS
+) -> Hits:
+    """Return the hits of a table that comes piece by piece, cut anywhere."""
     lookup = judged.text_lookup
-    if lookup is None or not frame.height:
+    if lookup is None:
         raise Irregular
+    codes = {name: i for i, name in enumerate(judged.query_ids)}
+
+    def work(frame: pl.DataFrame) -> list[Ranked]:
+        blocks = _blocks(frame, judged, codes, scores)
+        return [rank_block(block, lookup, judged.n_queries) for block in blocks]
+
+    whole = _whole_queries(frames)
+    found = side_by_side(work, whole, threads) if threads > 1 else map(work, whole)
+    ranked = [block for blocks in found for block in blocks]
+    if not ranked:
+        raise Irregular
+    return joined(ranked, judged)
+
+
+def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield the rows cut where the query changes; the last query of a piece waits for the next."""
+    rest: pl.DataFrame | None = None
+    for piece in frames:
+        frame = piece if rest is None else pl.concat([rest, piece])
+        begin = begins(frame["query_id"])
+        cut = int(begin[-1]) if len(begin) else 0
+        if cut:
+            yield frame[:cut]
+        rest = frame[cut:]
+    if rest is not None and rest.height:
+        yield rest
+
+
+def _blocks(
+    frame: pl.DataFrame, judged: Judged, codes: Mapping[str, int], scores: ScoreType
+) -> Iterator[Block]:
+    """Yield stretches of whole queries, about `ROWS` rows each."""
     query_ids, doc_ids = frame["query_id"], frame["doc_id"]
     score = compared(frame["score"].cast(pl.Float64).to_numpy(), scores)
-    if np.isnan(score).any():
+    if np.isnan(score).any() or any(c.null_count() for c in frame.get_columns()):
         raise Irregular  # the general path names the row
     begin = begins(query_ids)
     if _MANY * len(begin) > frame.height:
         raise Irregular
     names = query_ids.gather(begin).to_list()
-    codes = {name: i for i, name in enumerate(judged.query_ids)}
     code = np.array([codes.get(name, judged.n_queries) for name in names], np.int64)
     ends = np.append(begin[1:], frame.height)
-    ranked = []
     first = 0
     while first < len(begin):
         start = int(begin[first])
         last = max(int(np.searchsorted(ends, start + ROWS, "right")), first + 1)
         end = int(ends[last - 1])
         ids = doc_ids[start:end]
-        block = Block(
+        yield Block(
             begin=begin[first:last] - start,
             code=code[first:last],
             names=names[first:last],
@@ -68,12 +106,12 @@ def hits_in_order(frame: pl.DataFrame, judged: Judged, scores: ScoreType) -> Hit
             digest=ids.hash(SEED).to_numpy(),
             ids=ColumnIds(ids, judged.doc_ids.series),
         )
-        ranked.append(rank_block(block, lookup, judged.n_queries))
         first = last
-    return joined(ranked, judged)
 
 
 def begins(query_ids: pl.Series) -> Ints:
     """Return the first row of each stretch of equal query ids."""
+    if not len(query_ids):
+        return np.zeros(0, np.int64)
     differs = (query_ids[1:] != query_ids[:-1]).to_numpy()
     return np.flatnonzero(np.concatenate([[True], differs]))

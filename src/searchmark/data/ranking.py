@@ -4,7 +4,8 @@ Both quick readers, of raw text and of tables, bring their rows here; whatever d
 should raises `Irregular`, and the general path (`data.ordering`) sorts.
 """
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,18 @@ from searchmark.data.judged import Judged
 from searchmark.data.lookup import Lookup
 from searchmark.data.rawtext import Irregular
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+THREADS = 2
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -131,6 +140,20 @@ def _settle_ties(ids: Ids, same: Mask, position: Ints) -> tuple[Ints, Ints, Ints
             settled[a] = {a + row: a + at for at, row in enumerate(by)}
         place[hit] = settled[a][int(position[hit])]
     return place, first, last
+
+
+def side_by_side(work: Callable[[U], T], pieces: Iterable[U], threads: int) -> list[T]:
+    """Return the results in order, with a bounded number of pieces under way."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    results: list[T] = []
+    running: list[Future[T]] = []
+    with ThreadPoolExecutor(threads) as workers:
+        for piece in pieces:
+            running.append(workers.submit(work, piece))
+            if len(running) > 2 * threads:
+                results.append(running.pop(0).result())
+        return results + [future.result() for future in running]
 
 
 def joined(blocks: list[Ranked], judged: Judged) -> Hits:

@@ -6,9 +6,9 @@ each query in one stretch, no document twice. Anything else raises `Irregular`, 
 again by the general path, which gives the same result, or the error with its line.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,14 @@ from searchmark.data.docids import DocIds, Packed, padded
 from searchmark.data.files import BOM, DAMAGED, open_bytes
 from searchmark.data.hits import Hits, ScoreType, compared
 from searchmark.data.judged import Judged, starts
-from searchmark.data.ranking import Block, Ranked, joined, rank_block
+from searchmark.data.ranking import (
+    THREADS,
+    Block,
+    Ranked,
+    joined,
+    rank_block,
+    side_by_side,
+)
 from searchmark.data.rawtext import (
     Irregular,
     check_utf8,
@@ -31,12 +38,8 @@ from searchmark.data.rawtext import (
     words_at,
 )
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-T = TypeVar("T")
 
 BLOCK, SMALL_BLOCK = 1 << 20, 384 << 10
 """Bytes read at a time: the temporaries of one block stay in the processor's caches.
@@ -44,7 +47,6 @@ BLOCK, SMALL_BLOCK = 1 << 20, 384 << 10
 Small ones also stay clear of fresh pages, but cost threads more time in waiting for each other.
 """
 
-THREADS = 2
 SMALL = 8 << 20
 """A file of fewer bytes is read in small blocks before threads have started."""
 
@@ -146,7 +148,7 @@ def hits_from_trec(
             if threads < 2:
                 found = [work(piece) for piece in pieces]
             else:
-                found = _side_by_side(work, pieces, threads)
+                found = side_by_side(work, pieces, threads)
     except DAMAGED:
         raise Irregular from None  # the general path tells of a damaged archive
     if not found:
@@ -189,20 +191,6 @@ def _last_query(data: bytes) -> int:
             return data.find(b"\n" + query, near - 1) + 1
         reach *= 4
     return data.find(b"\n" + query) + 1
-
-
-def _side_by_side(work: Callable[[bytes], T], pieces: Iterable[bytes], threads: int) -> list[T]:
-    """Return the results in order, with a bounded number of pieces under way."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    results: list[T] = []
-    running: list[Future[T]] = []
-    with ThreadPoolExecutor(threads) as workers:
-        for piece in pieces:
-            running.append(workers.submit(work, piece))
-            if len(running) > 2 * threads:
-                results.append(running.pop(0).result())
-        return results + [future.result() for future in running]
 
 
 def _table(data: bytes, n_fields: int) -> Table:

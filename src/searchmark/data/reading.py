@@ -7,7 +7,8 @@ from searchmark.data.hits import Hits, Order, ScoreType
 from searchmark.data.judged import Judged, prepare
 from searchmark.data.rawtext import Irregular
 
-_TABLES = {"jsonl", "ndjson", "json", "csv", "tsv", "parquet", "pq"}
+_PARQUET = {"parquet", "pq"}
+_TABLES = {"jsonl", "ndjson", "json", "csv", "tsv"} | _PARQUET
 
 
 def judged_from_file(path: Path) -> Judged:
@@ -43,7 +44,15 @@ def hits_in_file(
         except (Irregular, *DAMAGED):
             pass  # the general path reads it, or tells what is wrong and where
     from searchmark.data.ordering import find_hits
-    from searchmark.data.run import read_run
+    from searchmark.data.run import parquet_pieces, read_run, stem
+
+    if kind_of(path) in _PARQUET and order == "score":
+        from searchmark.data.frames import hits_of_pieces
+
+        try:
+            return stem(path), hits_of_pieces(parquet_pieces(path), judged, scores)
+        except Irregular:
+            pass
 
     run = read_run(path)
     return run.name, find_hits(run, judged, order=order, scores=scores, keep_first=keep_first)

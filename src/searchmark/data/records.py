@@ -176,13 +176,16 @@ def _from_parquet(path: Path) -> Records:
     return Records(path, frame.to_dict(as_series=False), [0] * frame.height)
 
 
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""A panic is how Polars meets some damaged files; it is no Exception of Python's."""
+
+
 def read_parquet(path: Path) -> pl.DataFrame:
     """Read a Parquet file, or say in one sentence that it is none."""
     check_file(path)
     try:
         return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        # a panic is how Polars meets some damaged files; it is no Exception of Python's
+    except UNREADABLE as error:
         first = (str(error).splitlines() or ["damaged"])[0]
         raise InputError(f"not a readable Parquet file ({first})", path=path) from error
 

@@ -1,6 +1,6 @@
 """The run: one system's rankings over the queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +8,14 @@ import polars as pl
 
 from searchmark.data.files import kind_of, text_lines, write_text_atomically
 from searchmark.data.qrels import DOC_COLUMNS, QUERY_COLUMNS
-from searchmark.data.records import RECORD_KINDS, Records, read_parquet, read_records
+from searchmark.data.rawtext import Irregular
+from searchmark.data.records import RECORD_KINDS, UNREADABLE, Records, read_parquet, read_records
 from searchmark.data.trec import parse_score, read_trec_run
 from searchmark.data.trecframe import read_regular
 from searchmark.errors import InputError
+
+PIECE = 1 << 19
+"""Rows of a Parquet file that are read at a time."""
 
 SCORE_COLUMNS = ("score", "sim", "similarity")
 
@@ -89,10 +93,10 @@ def _from_trec(path: Path, name: str | None) -> Run:
     quick = read_regular(path)
     if quick is not None:
         frame, tag = quick
-        return Run(frame, name or tag or _stem(path), path, range(1, frame.height + 1))
+        return Run(frame, name or tag or stem(path), path, range(1, frame.height + 1))
     rows = read_trec_run(path)
     frame = run_frame(rows.query_ids, rows.doc_ids, rows.scores, rows.ranks)
-    return Run(frame, name or rows.tag or _stem(path), path, tuple(rows.lines))
+    return Run(frame, name or rows.tag or stem(path), path, tuple(rows.lines))
 
 
 def _has_header(path: Path) -> bool:
@@ -107,15 +111,15 @@ def _has_header(path: Path) -> bool:
 
 def _from_records(path: Path, name: str | None) -> Run:
     if kind_of(path) in {"parquet", "pq"}:
-        return _from_parquet(path, name or _stem(path))
+        return _from_parquet(path, name or stem(path))
     records = read_records(path)
     if not len(records):
-        return Run(run_frame([], [], []), name or _stem(path), path)
+        return Run(run_frame([], [], []), name or stem(path), path)
     query = records.texts(records.require("query id", *QUERY_COLUMNS), "query id")
     doc = records.texts(records.require("document id", *DOC_COLUMNS), "document id")
     ranks = _ranks(records)
     frame = run_frame(query, doc, _scores(records, ranks), ranks)
-    return Run(frame, name or _stem(path), path, tuple(records.lines))
+    return Run(frame, name or stem(path), path, tuple(records.lines))
 
 
 def _scores(records: Records, ranks: list[int] | None) -> list[float]:
@@ -150,21 +154,43 @@ def _ranks(records: Records) -> list[int] | None:
 
 def _from_parquet(path: Path, name: str) -> Run:
     frame = read_parquet(path)
-    found = Records(path, {name: [] for name in frame.columns}, [])
+    frame = frame.select(run_columns(path, frame.columns))
+    _check_parquet(frame, path)
+    return Run(frame, name, path)
+
+
+def run_columns(path: Path, names: Sequence[str]) -> list[pl.Expr]:
+    """Return `query_id`, `doc_id`, `rank` where there is one and `score` out of columns' names."""
+    found = Records(path, {name: [] for name in names}, [])
     query = found.require("query id", *QUERY_COLUMNS)
     doc = found.require("document id", *DOC_COLUMNS)
     score, rank = found.find(*SCORE_COLUMNS), found.find("rank")
     if score is None and rank is None:
         found.require("score", *SCORE_COLUMNS, "rank")
     score_column = pl.col(score) if score else -pl.col(str(rank))
-    frame = frame.select(
+    return [
         pl.col(query).cast(pl.String).alias("query_id"),
         pl.col(doc).cast(pl.String).alias("doc_id"),
         *([pl.col(rank).cast(pl.Int64).alias("rank")] if rank else []),
         score_column.cast(pl.Float64).alias("score"),
-    )
-    _check_parquet(frame, path)
-    return Run(frame, name, path)
+    ]
+
+
+def parquet_pieces(path: Path) -> Iterator[pl.DataFrame]:
+    """Yield a run's columns piece by piece, the next one being read while one is worked on."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    try:
+        file = pl.scan_parquet(path, glob=False)
+        table = file.select(run_columns(path, file.collect_schema().names()))
+        with ThreadPoolExecutor(1) as reader:
+            start, waiting = 0, reader.submit(table.slice(0, PIECE).collect)
+            while (piece := waiting.result()).height:
+                start += PIECE
+                waiting = reader.submit(table.slice(start, PIECE).collect)
+                yield piece
+    except UNREADABLE:
+        raise Irregular from None  # read whole, it is told what is wrong with it
 
 
 def _check_parquet(frame: pl.DataFrame, path: Path) -> None:
@@ -177,5 +203,6 @@ def _check_parquet(frame: pl.DataFrame, path: Path) -> None:
         raise InputError(f"the score of row {row + 1} is NaN, which cannot be ordered", path=path)
 
 
-def _stem(path: Path) -> str:
+def stem(path: Path) -> str:
+    """Return the name of a run that its file does not name."""
     return path.name.split(".")[0] or "run"
