@@ -9,7 +9,7 @@ import numpy as np
 
 from searchmark.errors import InputError
 from searchmark.measures.notation import parse_measure
-from searchmark.measures.score import summarize
+from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ def summarized(
     hits: "Mapping[str, Hits]", measures: "Sequence[Measure]", profile: str, *, ties: bool = True
 ) -> Result:
     """Score hits by name, with their counts and, where asked for, the bands of their ties."""
-    scores = tuple(summarize(name, found, measures) for name, found in hits.items())
+    columns = {name: columns_of(found, measures) for name, found in hits.items()}
+    scores = tuple(summarize_columns(name, found, columns[name]) for name, found in hits.items())
     judged = next(iter(hits.values())).judged
     return Result(
         Evaluation(
@@ -202,7 +203,7 @@ def summarized(
             categories={},
             digests={},
             counts={name: count(found) for name, found in hits.items()},
-            bands={name: _bands(found, measures) for name, found in hits.items()} if ties else {},
+            bands={n: _bands(found, columns[n]) for n, found in hits.items()} if ties else {},
         )
     )
 
@@ -225,13 +226,13 @@ def count(hits: "Hits") -> Counts:
     )
 
 
-def _bands(hits: "Hits", measures: "Sequence[Measure]") -> "dict[str, Band]":
+def _bands(hits: "Hits", columns: "Sequence[Column]") -> "dict[str, Band]":
     """Return the bands of the measures that ties move."""
     if not (hits.tie_last > hits.tie_first).any():
         return {}
     from searchmark.measures.ties import band
 
-    found = {m.written: band(hits, m) for m in measures}
+    found = {c.measure.written: band(hits, c.measure, c.values) for c in columns}
     return {name: b for name, b in found.items() if b is not None and b.n_queries}
 
 

@@ -1,9 +1,11 @@
 """Judgments and rankings as people hold them: paths, dicts, frames of any library, tuples."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from searchmark.data.qrels import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, Qrels, read_qrels
@@ -24,8 +26,10 @@ def as_qrels(given: Any) -> Qrels:
     if whole.null_count() or not (grade.cast(pl.Float64, strict=False) == whole).all():
         raise InputError("a grade is no integer", fix="grades are whole numbers")
     frame = frame.with_columns(whole.alias("grade"))
-    twice = frame.select("query_id", "doc_id").is_duplicated()
-    if twice.any():
+    # a dict has each document once; a count is far quicker than marking what is double
+    pairs = frame.select("query_id", "doc_id")
+    if not isinstance(given, Mapping) and pairs.n_unique() < pairs.height:
+        twice = pairs.is_duplicated()
         row = frame.row(int(twice.arg_max() or 0))
         raise InputError(f"the document '{row[1]}' is judged twice for query '{row[0]}'")
     return Qrels(frame)
@@ -86,16 +90,12 @@ def _table(given: Any) -> pl.DataFrame | None:
 
 
 def _from_dicts(given: Mapping[str, Any], what: str, value: str) -> pl.DataFrame:
-    queries: list[str] = []
-    docs: list[str] = []
-    numbers: list[Any] = []
     for query, found in given.items():
         if not isinstance(found, Mapping):
             raise InputError(f"the {what} of query '{query}' is no dict of document -> {value}")
-        queries += [query] * len(found)
-        docs += found
-        numbers += found.values()
-    return _checked(queries, docs, numbers, what, value)
+    docs = list(chain.from_iterable(given.values()))
+    numbers = list(chain.from_iterable(found.values() for found in given.values()))
+    return _checked(list(given), docs, numbers, what, value, times=[*map(len, given.values())])
 
 
 def _from_tuples(given: Iterable[Any], what: str, value: str) -> pl.DataFrame:
@@ -110,12 +110,22 @@ def _from_tuples(given: Iterable[Any], what: str, value: str) -> pl.DataFrame:
 
 
 def _checked(
-    queries: list[Any], docs: list[Any], numbers: list[Any], what: str, value: str
+    queries: list[Any],
+    docs: list[Any],
+    numbers: list[Any],
+    what: str,
+    value: str,
+    *,
+    times: list[int] | None = None,
 ) -> pl.DataFrame:
+    """Make the frame; with `times` each query id is given once, for so many rows."""
     try:
+        query = pl.Series("query_id", queries, pl.String)
+        if times is not None:
+            query = query.gather(np.repeat(np.arange(len(times)), times))
         return pl.DataFrame(
             [
-                pl.Series("query_id", queries, pl.String),
+                query,
                 pl.Series("doc_id", docs, pl.String),
                 pl.Series(value, numbers, strict=True),
             ]

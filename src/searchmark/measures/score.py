@@ -24,12 +24,11 @@ def values(hits: "Hits", measure: Measure) -> Values:
     return settle(measure.spec.compute(shown, measure), hits, measure)
 
 
-def ceiling(hits: "Hits", measure: Measure) -> Values | None:
+def ceiling(hits: "Hits", measure: Measure, ideals: "Ideals | None" = None) -> Values | None:
     """Return the best value any ranking could reach for each query, or None where there is none."""
     if not measure.spec.has_ceiling:
         return None
-    params = dict(measure.params)
-    best = ideal(view(hits, docs_flag(measure)), int(str(params.get("rel") or 1)))
+    best = (ideals or Ideals(hits)).of(measure)
     return settle(measure.spec.compute(best, measure), best.hits, measure)
 
 
@@ -43,9 +42,18 @@ def summarize(
 
     `categories` has one entry a judged query, in their order, or none at all.
     """
+    return summarize_columns(system, hits, columns_of(hits, measures), categories)
+
+
+def summarize_columns(
+    system: str,
+    hits: "Hits",
+    columns: "Sequence[Column]",
+    categories: Sequence[str | None] = (),
+) -> SystemScores:
+    """Sum up what `columns_of` computed."""
     named = np.array([c or "" for c in categories], dtype=object)
     names = sorted({c for c in categories if c})
-    columns = [_Column(hits, m) for m in measures]
     everyone = np.ones(hits.judged.n_queries, np.bool_)
     return SystemScores(
         system=system,
@@ -56,13 +64,35 @@ def summarize(
     )
 
 
-class _Column:
+def columns_of(hits: "Hits", measures: Sequence[Measure]) -> "list[Column]":
+    """Compute measures of one system."""
+    ideals = Ideals(hits)
+    return [Column(hits, measure, ideals) for measure in measures]
+
+
+class Ideals:
+    """The best rankings there could be: each made once, for all measures that ask for it."""
+
+    def __init__(self, hits: "Hits") -> None:
+        self._hits = hits
+        self._made: dict[tuple[str | None, int], View] = {}
+
+    def of(self, measure: Measure) -> View:
+        """Return the best ranking in the eyes of a measure."""
+        rel = int(str(dict(measure.params).get("rel") or 1))
+        key = (docs_flag(measure), rel)
+        if key not in self._made:
+            self._made[key] = ideal(view(self._hits, key[0]), rel)
+        return self._made[key]
+
+
+class Column:
     """One measure of one system: its values, its ceiling and the results it rests on."""
 
-    def __init__(self, hits: "Hits", measure: Measure) -> None:
+    def __init__(self, hits: "Hits", measure: Measure, ideals: Ideals) -> None:
         self.hits, self.measure = hits, measure
         self.values = values(hits, measure)
-        self.best = ceiling(hits, measure)
+        self.best = ceiling(hits, measure, ideals)
         shown = view(hits)
         self.n_results = results_within(shown, measure.cutoff)
         self.n_judged = _n_judged(shown, measure.cutoff)
