@@ -1,6 +1,6 @@
 """Tables whose rows stand in order straight to hits, a stretch of whole queries at a time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ class ColumnIds(NamedTuple):
 
     def same(self, position: Ints, row: Ints) -> NDArray[np.bool_]:
         """Tell, pair by pair, whether a row has the id of a judgment."""
-        return (self.column.gather(position) == self.judged.gather(row)).to_numpy()
+        return (self.column[position] == self.judged[row]).to_numpy()
 
     def texts(self, first: int, last: int) -> list[str]:
         """Return the ids of the rows from first to last; code points sort as UTF-8 does."""
@@ -40,13 +40,18 @@ class ColumnIds(NamedTuple):
 
 def hits_in_order(frame: pl.DataFrame, judged: Judged, scores: ScoreType) -> Hits:
     """Return the hits of `query_id`, `doc_id`, `score`; raises Irregular where rows are not so."""
-    return hits_of_pieces([frame], judged, scores, threads=1)
+    work = _ranking(judged, scores)
+    return joined(work(frame), judged)
 
 
-def hits_of_pieces(
-    frames: Iterable[pl.DataFrame], judged: Judged, scores: ScoreType, *, threads: int = THREADS
-) -> Hits:
+def hits_of_pieces(frames: Iterable[pl.DataFrame], judged: Judged, scores: ScoreType) -> Hits:
     """Return the hits of a table that comes piece by piece, cut anywhere."""
+    found = side_by_side(_ranking(judged, scores), _whole_queries(frames), THREADS)
+    return joined([block for blocks in found for block in blocks], judged)
+
+
+def _ranking(judged: Judged, scores: ScoreType) -> Callable[[pl.DataFrame], list[Ranked]]:
+    """Return what ranks the blocks of a frame of whole queries."""
     lookup = judged.text_lookup
     if lookup is None:
         raise Irregular
@@ -56,12 +61,7 @@ def hits_of_pieces(
         blocks = _blocks(frame, judged, codes, scores)
         return [rank_block(block, lookup, judged.n_queries) for block in blocks]
 
-    whole = _whole_queries(frames)
-    found = side_by_side(work, whole, threads) if threads > 1 else map(work, whole)
-    ranked = [block for blocks in found for block in blocks]
-    if not ranked:
-        raise Irregular
-    return joined(ranked, judged)
+    return work
 
 
 def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -80,7 +80,7 @@ def rank_block(block: Block, lookup: Lookup, n_queries: int) -> Ranked:
     # equal hashes only make candidates: the ids themselves decide
     right = block.ids.same(position, row)
     position, row = position[right], row[right]
-    start = block.begin[np.searchsorted(block.begin, position, "right") - 1]
+    start = np.repeat(block.begin, n_rows)[position]
     place, first, last = _settle_ties(block.ids, same, position)
     return Ranked(
         row,
@@ -158,6 +158,8 @@ def side_by_side(work: Callable[[U], T], pieces: Iterable[U], threads: int) -> l
 
 def joined(blocks: list[Ranked], judged: Judged) -> Hits:
     """Put blocks together, hits by query and rank; a query in two places is irregular."""
+    if not blocks:
+        raise Irregular
     names = [name for block in blocks for name in block.names]
     if len(set(names)) < len(names):
         raise Irregular
@@ -168,13 +170,19 @@ def joined(blocks: list[Ranked], judged: Judged) -> Hits:
     n_retrieved[code[is_judged]] = counts[is_judged]
     row = np.concatenate([b.row for b in blocks])
     rank = np.concatenate([b.rank for b in blocks])
-    by = np.lexsort((rank, judged.query[row]))
+    first = np.concatenate([b.tie_first for b in blocks])
+    last = np.concatenate([b.tie_last for b in blocks])
+    query = judged.query[row]
+    step = query[1:] - query[:-1]
+    if not ((step > 0) | ((step == 0) & (rank[1:] > rank[:-1]))).all():
+        by = np.lexsort((rank, query))
+        row, rank, first, last = row[by], rank[by], first[by], last[by]
     return Hits(
         judged=judged,
-        row=row[by],
-        rank=rank[by],
-        tie_first=np.concatenate([b.tie_first for b in blocks])[by],
-        tie_last=np.concatenate([b.tie_last for b in blocks])[by],
+        row=row,
+        rank=rank,
+        tie_first=first,
+        tie_last=last,
         n_retrieved=n_retrieved,
         answered=n_retrieved > 0,
         failed=np.zeros(judged.n_queries, np.bool_),
