@@ -16,6 +16,7 @@ from searchmark.data.hits import Hits, ScoreType
 from searchmark.data.judged import Judged, prepare
 from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import Qrels, read_qrels
+from searchmark.data.rawshuffled import hits_from_shuffled
 from searchmark.data.rawtext import Irregular
 from searchmark.data.rawtrec import hits_from_trec, judged_from_trec
 from searchmark.data.reading import hits_in_file, judged_from_file
@@ -221,3 +222,53 @@ def test_the_loop_above_knows_the_rule() -> None:
     case = Case({"q": {"a": 3, "b": -1}}, {"q": [("c", "2"), ("a", "1.0"), ("b", "1")]})
     assert by_hand(case, "float64") == {("q", "b", -1, 2, 2, 3), ("q", "a", 3, 3, 2, 3)}
     assert math.isinf(number("1e39", "float32"))
+
+
+@quiet
+@given(
+    case=cases(),
+    scores=st.sampled_from(["float64", "float32"]),
+    block=st.integers(1, 400),
+    order=st.randoms(use_true_random=False),
+)
+def test_raw_bytes_follow_the_rule_whatever_the_order(
+    tmp_path: Path, case: Case, scores: ScoreType, block: int, order: random.Random
+) -> None:
+    qrels, run = case.write(tmp_path)
+    lines = case.lines()
+    order.shuffle(lines)
+    run.write_text("".join(lines), encoding="utf-8")
+    judged = judged_from_trec(qrels)
+    # these files are regular: Irregular would be a fault
+    tag, hits = hits_from_shuffled(run, judged, scores=scores, block=block, least=0)
+    assert tag == "tag"
+    check(hits, case, scores)
+
+
+def test_more_queries_than_sixteen_bits_count(tmp_path: Path) -> None:
+    # every query's three lines stand far apart; rank 2 is the judged one
+    n = (1 << 16) + 3
+    (tmp_path / "qrels").write_text("".join(f"q{i} 0 b 1\n" for i in range(n)))
+    parts = [
+        [f"q{i} Q0 {d} 1 {s} t\n" for i in range(n)] for d, s in [("a", 1), ("b", 2), ("c", 3)]
+    ]
+    (tmp_path / "run").write_text("".join(line for part in parts for line in part))
+    judged = judged_from_file(tmp_path / "qrels")
+    hits = hits_from_shuffled(tmp_path / "run", judged, least=0)[1]
+    assert (hits.rank == 2).all()
+    assert hits.query.tolist() == list(range(n))
+
+
+def test_shuffled_lines_that_need_a_word_said_are_left_to_the_general_path(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q 0 a 1\nr 0 a 1\n")
+    judged = judged_from_file(tmp_path / "qrels")
+    twice = "q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 x 2 2 t\nq Q0 x 3 3 t\n"
+    wrong = "q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 x 2 nan t\n"
+    for text in (twice, wrong, "\n", "q Q0 a 1 1\n"):
+        (tmp_path / "run").write_text(text)
+        with pytest.raises(Irregular):
+            hits_from_shuffled(tmp_path / "run", judged, least=0)
+    # with few lines a query the tables are quicker
+    (tmp_path / "run").write_text("q Q0 a 1 1 t\n")
+    with pytest.raises(Irregular):
+        hits_from_shuffled(tmp_path / "run", judged)

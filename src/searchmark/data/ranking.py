@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from searchmark.data.hits import Hits
 from searchmark.data.judged import Judged
 from searchmark.data.lookup import Lookup
-from searchmark.data.rawtext import Irregular
+from searchmark.data.rawtext import Irregular, Unordered
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -99,7 +99,7 @@ def _falling(block: Block) -> Mask:
     inside = np.ones(len(score), np.bool_)
     inside[block.begin] = False
     if (inside[1:] & (score[1:] > score[:-1])).any():
-        raise Irregular
+        raise Unordered
     same = np.zeros(len(score), np.bool_)
     same[1:] = inside[1:] & (score[1:] == score[:-1])
     return same
@@ -162,7 +162,7 @@ def joined(blocks: list[Ranked], judged: Judged) -> Hits:
         raise Irregular
     names = [name for block in blocks for name in block.names]
     if len(set(names)) < len(names):
-        raise Irregular
+        raise Unordered
     code = np.concatenate([b.code for b in blocks])
     counts = np.concatenate([b.n_retrieved for b in blocks])
     is_judged = code < judged.n_queries

@@ -42,6 +42,10 @@ class Irregular(Exception):  # noqa: N818 - not an error: the text is for the ge
     """The text is not of the regular form that this reader understands."""
 
 
+class Unordered(Irregular):
+    """The text is regular, and its lines stand in another order."""
+
+
 def is_supported() -> bool:
     """Tell whether this machine's byte order is the one the tricks are written for."""
     return sys.byteorder == "little"

@@ -67,6 +67,11 @@ class Table(NamedTuple):
         """Return start and length of the i-th field of every line."""
         return self.columns[i]
 
+    @property
+    def last_tag(self) -> str:
+        """The tag of the last line of a run."""
+        return self.text(*(int(part[-1]) for part in self.columns[5])).decode()
+
     def text(self, start: int, length: int) -> bytes:
         """Return one field."""
         return self.data[start : start + length]
@@ -91,7 +96,7 @@ class TextIds(NamedTuple):
 def judged_from_trec(path: Path) -> Judged:
     """Read a regular qrels file; raises Irregular where it is none."""
     with open_bytes(path) as stream:
-        table = _table(_whole(stream), 4)
+        table = table_of(_whole(stream), 4)
     q_start, q_length = table.column(0)
     stretches = _stretches(table)
     names = [
@@ -133,9 +138,9 @@ def hits_from_trec(
     codes = {name.encode(): i for i, name in enumerate(judged.query_ids)}
 
     def work(data: bytes) -> tuple[str, Ranked]:
-        table = _table(data, 6)
+        table = table_of(data, 6)
         block = _block(table, judged, codes, scores)
-        return _last_tag(table), rank_block(block, lookup, judged.n_queries)
+        return table.last_tag, rank_block(block, lookup, judged.n_queries)
 
     is_small = path.stat().st_size < SMALL
     if threads is None:
@@ -193,7 +198,8 @@ def _last_query(data: bytes) -> int:
     return data.find(b"\n" + query) + 1
 
 
-def _table(data: bytes, n_fields: int) -> Table:
+def table_of(data: bytes, n_fields: int) -> Table:
+    """Return the lines of a text, each of so many fields."""
     if not is_supported():
         raise Irregular
     if not data.endswith(b"\n"):
@@ -262,7 +268,3 @@ def _block(table: Table, judged: Judged, codes: dict[bytes, int], scores: ScoreT
         digest=hashes(table.words, *table.column(2)),
         ids=TextIds(table, judged.doc_ids.packed),
     )
-
-
-def _last_tag(table: Table) -> str:
-    return table.text(*(int(part[-1]) for part in table.column(5))).decode()

@@ -5,7 +5,7 @@ from pathlib import Path
 from searchmark.data.files import DAMAGED, check_file, kind_of
 from searchmark.data.hits import Hits, Order, ScoreType
 from searchmark.data.judged import Judged, prepare
-from searchmark.data.rawtext import Irregular
+from searchmark.data.rawtext import Irregular, Unordered
 
 _PARQUET = {"parquet", "pq"}
 _TABLES = {"jsonl", "ndjson", "json", "csv", "tsv"} | _PARQUET
@@ -40,7 +40,12 @@ def hits_in_file(
         from searchmark.data.rawtrec import hits_from_trec
 
         try:
-            return hits_from_trec(path, judged, scores=scores)
+            try:
+                return hits_from_trec(path, judged, scores=scores)
+            except Unordered:
+                from searchmark.data.rawshuffled import hits_from_shuffled
+
+                return hits_from_shuffled(path, judged, scores=scores)
         except (Irregular, *DAMAGED):
             pass  # the general path reads it, or tells what is wrong and where
     from searchmark.data.ordering import find_hits
