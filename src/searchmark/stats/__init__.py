@@ -1,0 +1,1 @@
+"""How sure numbers are: intervals, paired tests, corrections, power, agreement of judges."""
