@@ -63,11 +63,13 @@ def verdict_text(verdict: "Verdict", form: str, look: Look = PLAIN) -> str:
     head = verdicts.headline(verdict)
     if form == "markdown":
         return f"**{markup.escaped(head)}**\n\n" + _markdown(
-            tables, [("Why", verdict.because), ("Allowed", verdict.notes)], [], look.digits
+            tables, verdicts.sections(verdict), [], look.digits
         )
     parts = [terminal.table_text(t, look) for t in tables]
-    reasons = (*verdict.because, *verdict.notes)
-    parts += [head + "\n" + terminal.bullets("", reasons, width=look.width).lstrip("\n")]
+    because, *others = verdicts.sections(verdict)
+    reasons = terminal.bullets("", because[1], width=look.width).lstrip("\n")
+    parts += [terminal.paragraph(head, width=look.width) + "\n" + reasons]
+    parts += [terminal.bullets(title, found, width=look.width) for title, found in others if found]
     return "\n".join(parts)
 
 
@@ -130,7 +132,8 @@ def _evaluation_csv(evaluation: "Evaluation", *, per_query: bool) -> str:
             ),
         )
     return markup.csv_text(
-        ("system", "category", "measure", "mean", "ceiling", "n_queries", "unjudged_share"),
+        ("system", "category", "measure", "mean", "low", "high")
+        + ("ceiling", "n_queries", "unjudged_share"),
         _mean_rows(evaluation),
     )
 
@@ -144,6 +147,8 @@ def _mean_rows(evaluation: "Evaluation") -> Iterator[tuple[Cell, ...]]:
                     category,
                     m.measure,
                     m.value,
+                    m.low,
+                    m.high,
                     m.ceiling,
                     m.n_queries,
                     m.unjudged_share,
@@ -152,9 +157,15 @@ def _mean_rows(evaluation: "Evaluation") -> Iterator[tuple[Cell, ...]]:
 
 def _verdict_csv(verdict: "Verdict") -> str:
     return markup.csv_text(
-        ("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
         (
-            (v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor, str(v.ok))
+            *("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
+            *("low", "high", "p", "p_adjusted", "detectable", "n_queries"),
+        ),
+        (
+            (
+                *(v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor),
+                *(str(v.ok), v.low, v.high, v.p, v.p_adjusted, v.detectable, v.n_queries),
+            )
             for v in (*verdict.measures, *verdict.categories)
         ),
     )

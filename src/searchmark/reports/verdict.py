@@ -1,11 +1,12 @@
 """A verdict as tables and sentences."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from searchmark.reports.table import Cell, Table
 
 if TYPE_CHECKING:
-    from searchmark.gate.verdict import MeasureVerdict, Verdict
+    from searchmark.gate.verdict import MeasureVerdict, PinnedVerdict, Verdict
 
 MAX_TEXT = 40
 """Longer query texts are cut in tables; machine output has them whole."""
@@ -35,33 +36,101 @@ def _measure_row(v: "MeasureVerdict", verdict: "Verdict") -> tuple[Cell, ...]:
     )
 
 
-def category_change_table(verdict: "Verdict") -> Table | None:
-    """Return the categories that moved or hold a floor; None where there are none."""
-    rows = tuple(
-        (v.category, v.measure, v.baseline, v.candidate, v.delta, v.floor, _word(v))
-        for v in verdict.categories
-        if v.floor is not None or abs(v.delta or 0.0) > 1e-9
-    )
-    if not rows:
+def certainty_table(verdict: "Verdict") -> Table | None:
+    """Return how sure each change is: interval, test, what would be seen; None where none moved."""
+    held = [v for v in (*verdict.measures, *verdict.categories) if _is_known(v)]
+    if not held:
         return None
+    rows = tuple(
+        (
+            v.measure if v.category is None else f"{v.measure}, {v.category}",
+            v.n_queries,
+            v.delta,
+            v.low,
+            v.high,
+            v.p,
+            v.p_adjusted,
+            v.detectable,
+        )
+        for v in held
+    )
+    columns = ("measure", "queries", "delta", "low", "high", "p", "p (Holm)", "detectable")
+    kept = [c for c in range(len(columns)) if c < 3 or any(row[c] is not None for row in rows)]
     return Table(
-        "Categories that moved or hold a floor",
-        ("category", "measure", "baseline", "candidate", "delta", "floor", ""),
-        rows,
+        f"How sure that is: 95% intervals{_tested(verdict)}",
+        tuple(columns[c] for c in kept),
+        tuple(tuple(row[c] for c in kept) for row in rows),
+        signed=frozenset(i for i, c in enumerate(kept) if c in (2, 3, 4)),
+    )
+
+
+def _is_known(v: "MeasureVerdict") -> bool:
+    return any(x is not None for x in (v.low, v.p, v.detectable))
+
+
+def _tested(verdict: "Verdict") -> str:
+    return "" if verdict.alpha is None else f", alpha {verdict.alpha:g}"
+
+
+def category_change_table(verdict: "Verdict") -> Table | None:
+    """Return the categories that moved or are held to a limit; None where there are none."""
+    shown = [v for v in verdict.categories if _is_held(v) or abs(v.delta or 0.0) > 1e-9]
+    if not shown:
+        return None
+    columns = ("category", "measure", "baseline", "candidate", "delta", "max drop", "floor", "")
+    has_limit = any(v.limit is not None for v in shown)
+    rows = tuple(
+        (v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor, _word(v))
+        for v in shown
+    )
+    kept = [c for c in range(len(columns)) if has_limit or columns[c] != "max drop"]
+    return Table(
+        "Categories that moved or are held to a limit",
+        tuple(columns[c] for c in kept),
+        tuple(tuple(row[c] for c in kept) for row in rows),
         signed=frozenset({4}),
     )
 
 
+def _is_held(v: "MeasureVerdict") -> bool:
+    return v.floor is not None or v.limit is not None
+
+
 def _word(v: "MeasureVerdict") -> str:
-    return "FAILED" if not v.ok else "ok" if v.floor is not None else ""
+    return "FAILED" if not v.ok else "ok" if _is_held(v) else ""
+
+
+def pinned_table(verdict: "Verdict") -> Table | None:
+    """Return the pinned queries that moved, or that nothing holds; None without pinned queries."""
+    if not verdict.pinned:
+        return None
+    n = len(verdict.pinned)
+    return Table(
+        f"Pinned queries: {sum(p.ok for p in verdict.pinned)} of {n} are no worse",
+        ("query", "text", "measure", "baseline", "candidate", "delta", ""),
+        tuple(row for p in verdict.pinned for row in _pinned_rows(p)),
+        signed=frozenset({5}),
+    )
+
+
+def _pinned_rows(p: "PinnedVerdict") -> Iterator[tuple[Cell, ...]]:
+    """Yield the moved measures of a pinned query; one row where none moved."""
+    moved = [c for c in p.changes if abs(c.loss) > 1e-9]
+    for c in moved:
+        word = "FAILED" if c.loss > 0 else "ok"
+        yield (p.query_id, _short(p.text), c.measure, c.baseline, c.candidate, c.delta, word)
+    if not moved or (not p.ok and all(c.loss < 0 for c in moved)):
+        word = "ok" if p.ok else "FAILED"
+        yield (p.query_id, _short(p.text), None, None, None, None, word)
 
 
 def worst_table(verdict: "Verdict") -> Table | None:
     """Return the queries that lost most; None where none lost."""
     if not verdict.worst_queries:
         return None
+    n = len(verdict.worst_queries)
     return Table(
-        f"The {len(verdict.worst_queries)} queries that lost most",
+        "The query that lost most" if n == 1 else f"The {n} queries that lost most",
         ("query", "text", "measure", "baseline", "candidate", "delta"),
         tuple(
             (q.query_id, _short(q.text), q.measure, q.baseline, q.candidate, q.delta)
@@ -77,13 +146,47 @@ def _short(text: str) -> str:
 
 def tables(verdict: "Verdict") -> list[Table]:
     """Return every table that has something to show."""
-    found = (measure_table(verdict), category_change_table(verdict), worst_table(verdict))
+    found = (
+        measure_table(verdict),
+        certainty_table(verdict),
+        category_change_table(verdict),
+        pinned_table(verdict),
+        worst_table(verdict),
+    )
     return [t for t in found if t is not None]
 
 
 def headline(verdict: "Verdict") -> str:
     """Return the verdict in a line."""
-    if verdict.passed:
-        return f"Gate passed: {verdict.system} holds every limit."
-    n = len(verdict.because)
-    return f"Gate failed: {verdict.system} breaks {n} limit{'' if n == 1 else 's'}."
+    if not verdict.passed:
+        n = len(verdict.because)
+        return f"Gate failed: {verdict.system} breaks {n} limit{'' if n == 1 else 's'}."
+    if verdict.blind:
+        unseen = list(dict.fromkeys(_scope(v) for v in _blind(verdict)))
+        return (
+            f"Gate passed, but cannot tell: a loss of {_joined(unseen)} beyond the limit may be "
+            "there unseen."
+        )
+    return f"Gate passed: {verdict.system} holds every limit."
+
+
+def _blind(verdict: "Verdict") -> list["MeasureVerdict"]:
+    return [v for v in (*verdict.measures, *verdict.categories) if v.blind]
+
+
+def _scope(v: "MeasureVerdict") -> str:
+    return v.measure if v.category is None else f"{v.measure} in category {v.category}"
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def sections(verdict: "Verdict") -> list[tuple[str, tuple[str, ...]]]:
+    """Return the titled lists of sentences, those without a sentence too."""
+    return [
+        ("Why", verdict.because),
+        ("What it cannot see", verdict.blind),
+        ("Suggestions", verdict.suggestions),
+        ("To know", verdict.notes),
+    ]
