@@ -1,17 +1,17 @@
-"""How far two judges agree on the same items: Cohen's kappa and agreement on what is relevant."""
+"""Numbers of agreement between judges: the value, its interval, and what both are made from."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from searchmark.errors import InputError, nearest
-from searchmark.stats.patterns import Draws, Floats, Ints, Units, ValueOf, span, units_of
+from searchmark.errors import InputError
+from searchmark.stats.patterns import Draws, Floats, Ints, Span, Units, ValueOf, spans
+from searchmark.stats.shares import wilson
 
-Clusters = Sequence[Hashable | None] | None
-
-WEIGHTS = ("none", "linear", "quadratic")
+Clusters = Sequence[object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,189 +26,77 @@ class Agreement:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryAgreement:
-    """Agreement of two judges on relevant or not.
+class Share(NamedTuple):
+    """Which patterns are right and which are counted, 0 or 1 each."""
 
-    `share` of all items alike; `positive`, the chance that one judge calls relevant what the other
-    does; `negative`, the same for not relevant; `overlap`, items both call relevant among those
-    that either does.
-    """
-
-    share: Agreement
-    positive: Agreement
-    negative: Agreement
-    overlap: Agreement
+    right: Floats
+    counted: Floats
 
 
-def kappa(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    weights: str = "none",
-    clusters: Clusters = None,
-    draws: Draws | None = None,
-) -> Agreement:
-    r"""Compute Cohen's kappa: agreement of two judges beyond what chance would give.
+class Number(NamedTuple):
+    """What computes a number from counts of patterns, and the sentence where it is undefined."""
 
-    Parameters
-    ----------
-    first, second
-        Whole-number grades of the same items, shape (n_items,).
-    weights
-        What a disagreement counts: "none" (1), "linear" (the difference of the grades) or
-        "quadratic" (its square).
-    clusters
-        The cluster of each item, such as its query, when items of one are alike; None: its own.
-    draws
-        Level, resamples and seed of the interval.
-
-    Returns
-    -------
-    Kappa in [-1, 1] (below 0: less than chance) with a BCa interval over items, or over clusters.
-
-    Raises
-    ------
-    InputError
-        A rating is missing or no whole number, or the judges rated different numbers of items.
-
-    Notes
-    -----
-    ``kappa = 1 - sum(w o) / sum(w e)``: w the weight of a pair of grades, o how often it occurs, e
-    how often it would if the judges graded independently, each with the frequencies seen. The
-    difference is between the grades themselves, so a grade that nobody gave keeps its place.
-    Undefined (None) when both judges give all items one and the same grade, and without items.
-
-    References
-    ----------
-    Cohen, A coefficient of agreement for nominal scales, 1960; weighted kappa, Psychological
-    Bulletin 70(4), 1968.
-
-    Examples
-    --------
-    Alike in 3 of 4; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2; so 1 - (1/4) / (1/2):
-
-    >>> kappa([1, 1, 0, 0], [1, 0, 0, 0]).value
-    0.5
-    """
-    if weights not in WEIGHTS:
-        raise InputError(f"weights={weights} is unknown", fix=nearest(weights, WEIGHTS))
-    pairs, pattern = paired(first, second)
-    units = units_of(pattern, len(pairs), clusters)
-    return agreement(
-        _kappa_of(pairs, weights),
-        units,
-        draws=draws,
-        undefined="both judges gave every item the same grade, so chance alone explains it all",
-    )
+    value_of: ValueOf
+    undefined: str
+    share: Share | None = None
 
 
-def _kappa_of(pairs: Ints, weights: str) -> ValueOf:
-    grades = np.unique(pairs)
-    apart = _disagreement(np.abs(grades[:, None] - grades), weights)
-    row, column = np.searchsorted(grades, pairs).T
-    by_first, by_second = np.eye(len(grades))[row], np.eye(len(grades))[column]
-
-    def value_of(counts: Floats) -> Floats:
-        seen = counts @ apart[row, column] * counts.sum(axis=1)
-        by_chance = ((counts @ by_first @ apart) * (counts @ by_second)).sum(axis=1)
-        return 1 - ratio(seen, by_chance)
-
-    return value_of
+def share_number(right: ArrayLike, counted: ArrayLike, undefined: str) -> Number:
+    """Return the share of the items with a `counted` pattern that have a `right` one."""
+    share = Share(np.asarray(right, dtype=np.float64), np.asarray(counted, dtype=np.float64))
+    return Number(ratio_of(*share), undefined, share)
 
 
-def _disagreement(difference: Ints, weights: str) -> Floats:
-    steps = difference.astype(np.float64)
-    return {"none": (steps > 0).astype(np.float64), "linear": steps, "quadratic": steps**2}[weights]
-
-
-def binary_agreement(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    rel: int = 1,
-    clusters: Clusters = None,
-    draws: Draws | None = None,
-) -> BinaryAgreement:
-    r"""Compute how far two judges agree on what is relevant.
-
-    Parameters
-    ----------
-    first, second
-        Whole-number grades of the same items, shape (n_items,).
-    rel
-        The least grade that counts as relevant.
-    clusters, draws
-        As for `kappa`.
-
-    Returns
-    -------
-    Four numbers in [0, 1], each with a BCa interval over items, or over clusters.
-
-    Raises
-    ------
-    InputError
-        As for `kappa`.
-
-    Notes
-    -----
-    With a relevant for both, b and c for one judge only, d for neither: share
-    ``(a + d) / (a + b + c + d)``, positive ``2a / (2a + b + c)``, negative ``2d / (2d + b + c)``,
-    overlap ``a / (a + b + c)``. A number with nothing to divide by is None. Most documents are not
-    relevant, which alone makes the share high: read it beside the others.
-
-    References
-    ----------
-    Cicchetti and Feinstein, High agreement but low kappa II, J. Clinical Epidemiology 43(6), 1990;
-    the overlap: Voorhees, Variations in relevance judgments, SIGIR 1998.
-
-    Examples
-    --------
-    a=1, b=1, c=0, d=2: 3/4 alike; 2/3 of the relevant ones:
-
-    >>> found = binary_agreement([2, 1, 0, 0], [1, 0, 0, 0])
-    >>> (found.share.value, round(found.positive.value, 3), found.overlap.value)
-    (0.75, 0.667, 0.5)
-    """
-    grades, grade_pattern = paired(first, second)
-    pattern = ((grades >= rel) @ np.array([2, 1]))[grade_pattern]  # 0 neither, 3 both
-    units = units_of(pattern, 4, clusters)
-    nobody = "no item is relevant for either judge"
-    everybody = "every item is relevant for both judges"
-    return BinaryAgreement(
-        share=agreement(_share_of([1, 0, 0, 1], [1, 1, 1, 1]), units, draws=draws),
-        positive=agreement(
-            _share_of([0, 0, 0, 2], [0, 1, 1, 2]), units, draws=draws, undefined=nobody
-        ),
-        negative=agreement(
-            _share_of([2, 0, 0, 0], [2, 1, 1, 0]), units, draws=draws, undefined=everybody
-        ),
-        overlap=agreement(
-            _share_of([0, 0, 0, 1], [0, 1, 1, 1]), units, draws=draws, undefined=nobody
-        ),
-    )
-
-
-def _share_of(part: Sequence[int], whole: Sequence[int]) -> ValueOf:
-    above, below = np.array(part, dtype=np.float64), np.array(whole, dtype=np.float64)
+def ratio_of(part: ArrayLike, whole: ArrayLike) -> ValueOf:
+    """Return what divides two weighted sums of the counts."""
+    above, below = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     return lambda counts: ratio(counts @ above, counts @ below)
 
 
-def agreement(
-    value_of: ValueOf, units: Units, *, draws: Draws | None = None, undefined: str = ""
-) -> Agreement:
-    """Compute a number of agreement and its interval; `undefined` says why it may not exist."""
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Divide; NaN where there is nothing to divide by."""
+    known = below > 0
+    return np.where(known, above / np.where(known, below, 1), np.nan)
+
+
+def agreements(
+    numbers: Sequence[Number], units: Units, draws: Draws | None = None
+) -> list[Agreement]:
+    """Compute numbers of agreement and their intervals, all over the same resamples.
+
+    Items drawn one by one are independent: the interval of a share is Wilson's then, which is there
+    even where all items are alike.
+    """
     draws = draws or Draws()
-    counts = units.times.astype(np.float64)
-    counts = counts if units.patterns is None else counts @ units.patterns
+    counts = units.counts
+    if not counts.sum():
+        nothing = Agreement(None, None, None, draws.level, 0, "no item was rated by two judges")
+        return [nothing] * len(numbers)
+    values = [float(number.value_of(counts[None, :])[0]) for number in numbers]
+    known = [_known(*pair, units, draws.level) for pair in zip(values, numbers, strict=True)]
+    rest = [place for place, ends in enumerate(known) if ends is None]
+    drawn = iter(
+        spans([values[i] for i in rest], [numbers[i].value_of for i in rest], units, draws)
+    )
     n = int(counts.sum())
-    if n == 0:
-        return Agreement(None, None, None, draws.level, 0, "no item was rated by both judges")
-    value = float(value_of(counts[None, :])[0])
+    return [
+        _agreement(value, ends or next(drawn), draws.level, n)
+        for value, ends in zip(values, known, strict=True)
+    ]
+
+
+def _agreement(value: float, ends: Span, level: float, n: int) -> Agreement:
+    return Agreement(None if np.isnan(value) else value, ends.low, ends.high, level, n, ends.note)
+
+
+def _known(value: float, number: Number, units: Units, level: float) -> Span | None:
+    """Return the interval where it needs no resamples."""
     if np.isnan(value):
-        return Agreement(None, None, None, draws.level, n, undefined)
-    low, high, note = span(value, value_of, units, draws)
-    return Agreement(value, low, high, draws.level, n, note)
+        return Span(None, None, number.undefined)
+    if number.share is None or units.patterns is not None:
+        return None
+    right, counted = (int(units.times @ part) for part in number.share)
+    return Span(*wilson(right, counted, level)[:2], None)
 
 
 def paired(first: ArrayLike, second: ArrayLike) -> tuple[Ints, Ints]:
@@ -239,9 +127,3 @@ def whole_grades(ratings: ArrayLike, judge: str) -> Ints:
             fix="leave out items that a judge did not rate, or use Krippendorff's alpha",
         )
     return values.astype(np.int64)
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """Divide; NaN where there is nothing to divide by."""
-    known = below > 0
-    return np.where(known, above / np.where(known, below, 1), np.nan)

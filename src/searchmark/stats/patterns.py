@@ -4,7 +4,7 @@ Items that were rated alike are alike, so a resample of items is a count of each
 with a few columns in place of a list as long as the data. Clusters of items are drawn whole.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import InputError
+from searchmark.stats.resampling import cluster_codes
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,10 +64,14 @@ class Units(NamedTuple):
     times: Ints
     noun: str
 
+    @property
+    def counts(self) -> Floats:
+        """How often each pattern occurs in all."""
+        times = self.times.astype(np.float64)
+        return times if self.patterns is None else times @ self.patterns
 
-def units_of(
-    pattern: Ints, n_patterns: int, clusters: Sequence[Hashable | None] | None = None
-) -> Units:
+
+def units_of(pattern: Ints, n_patterns: int, clusters: Sequence[object] | None = None) -> Units:
     """Return what is drawn: the items, or whole clusters where items share one.
 
     Equal units are merged and in the order of their content, so neither the order of the items nor
@@ -74,27 +79,26 @@ def units_of(
     """
     if clusters is not None and len(clusters) != len(pattern):
         raise InputError(f"{len(clusters)} clusters for {len(pattern)} items")
-    codes: dict[Hashable, int] = {}
-    if clusters is not None:
-        keys = [(item,) if c is None else (c, "named") for item, c in enumerate(clusters)]
-        member = [codes.setdefault(key, len(codes)) for key in keys]
-    if clusters is None or len(codes) == len(pattern):
+    member = None if clusters is None else cluster_codes(clusters, len(pattern))
+    if member is None or int(member.max(initial=-1)) + 1 == len(pattern):
         return Units(None, np.bincount(pattern, minlength=n_patterns), "item")
-    table = np.zeros((len(codes), n_patterns), dtype=np.int64)
-    np.add.at(table, (np.array(member), pattern), 1)
+    table = np.zeros((int(member.max()) + 1, n_patterns), dtype=np.int64)
+    np.add.at(table, (member, pattern), 1)
     distinct, times = np.unique(table, axis=0, return_counts=True)
     return Units(distinct.astype(np.float64), times, "cluster")
 
 
-def span(observed: float, value_of: ValueOf, units: Units, draws: Draws) -> Span:
-    """Return the BCa interval of a number over resampled units.
+def spans(
+    observed: Sequence[float], numbers: Sequence[ValueOf], units: Units, draws: Draws
+) -> list[Span]:
+    """Return the BCa interval of each number over the same resampled units.
 
     Parameters
     ----------
     observed
-        The number itself.
-    value_of
-        Computes it from counts of the patterns, a row a resample.
+        The numbers themselves, shape (k,).
+    numbers
+        What computes each from counts of the patterns, a row a resample.
     units
         What is drawn (`units_of`).
     draws
@@ -102,13 +106,13 @@ def span(observed: float, value_of: ValueOf, units: Units, draws: Draws) -> Span
 
     Returns
     -------
-    Low and high, or None for both with the reason.
+    Low and high of each, or None for both with the reason.
 
     Notes
     -----
     Bias ``z0 = normal quantile of P(drawn < observed) + P(drawn = observed) / 2``; acceleration
     from the values with one unit left out, ``a = sum(u^3) / (6 sum(u^2)^1.5)``, u their mean minus
-    each. Resamples where the number is undefined are left out and counted in the note.
+    each. Resamples where a number is undefined are left out and counted in the note.
 
     References
     ----------
@@ -119,24 +123,32 @@ def span(observed: float, value_of: ValueOf, units: Units, draws: Draws) -> Span
     The share of pattern 1 in 40 items, half of them of pattern 1:
 
     >>> half = units_of(np.array([0, 1] * 20), 2)
-    >>> found = span(0.5, lambda counts: counts[:, 1] / 40, half, Draws())
+    >>> found = spans([0.5], [lambda counts: counts[:, 1] / 40], half, Draws())[0]
     >>> (round(found.low, 2), round(found.high, 2))
     (0.35, 0.65)
     """
     n = int(units.times.sum())
     if n < 2:
-        return Span(None, None, f"one {units.noun} only; an interval needs at least two")
-    drawn = np.concatenate([value_of(counts) for counts in drawn_counts(units, draws)])
+        note = f"one {units.noun} only; an interval needs at least two"
+        return [Span(None, None, note)] * len(observed)
+    parts = [[value_of(c) for value_of in numbers] for c in drawn_counts(units, draws)]
+    return [
+        _span(seen, np.concatenate(drawn), acceleration(value_of, units), (units, draws))
+        for seen, value_of, drawn in zip(observed, numbers, zip(*parts, strict=True), strict=True)
+    ]
+
+
+def _span(observed: float, drawn: Floats, a: float, how: tuple[Units, Draws]) -> Span:
+    units, draws = how
     drawn = np.sort(np.round(drawn[~np.isnan(drawn)], DIGITS))
     lost = draws.resamples - len(drawn)
     if 2 * lost > draws.resamples:
         return Span(None, None, f"undefined in {lost:,} of {draws.resamples:,} resamples")
     if drawn[0] == drawn[-1]:
-        return Span(
-            None, None, f"the same in every resample of {n} {units.noun}s; no interval can be drawn"
-        )
+        every = f"every resample of {units.times.sum()} {units.noun}s"
+        return Span(None, None, f"the same in {every}, so no interval can be drawn")
     note = f"{lost:,} of {draws.resamples:,} resamples left out: undefined there" if lost else None
-    low, high = _bca(round(observed, DIGITS), drawn, acceleration(value_of, units), draws.level)
+    low, high = _bca(round(observed, DIGITS), drawn, a, draws.level)
     return Span(low, high, note)
 
 
@@ -145,7 +157,7 @@ def drawn_counts(units: Units, draws: Draws) -> Iterator[Floats]:
     rng = np.random.default_rng(draws.seed)
     n, kinds = int(units.times.sum()), len(units.times)
     by_item = DRAW_ITEMS * kinds > n
-    width = max(n if by_item else kinds, 1 if units.patterns is None else units.patterns.shape[1])
+    width = max(n if by_item else kinds, len(units.counts))
     step = max(1, CELLS // width)
     for start in range(0, draws.resamples, step):
         size = min(step, draws.resamples - start)
@@ -171,10 +183,8 @@ def _singly(times: Ints, size: int, rng: np.random.Generator) -> Ints:
 def acceleration(value_of: ValueOf, units: Units) -> float:
     """Return BCa's acceleration, from the values with one unit left out."""
     kinds = len(units.times)
-    width = kinds if units.patterns is None else units.patterns.shape[1]
-    whole = units.times.astype(np.float64)
-    whole = whole if units.patterns is None else whole @ units.patterns
-    step = max(1, CELLS // width)
+    whole = units.counts
+    step = max(1, CELLS // len(whole))
     left_out = np.concatenate(
         [value_of(whole - _rows(units, i, i + step)) for i in range(0, kinds, step)]
     )
