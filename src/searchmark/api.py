@@ -11,6 +11,7 @@ from searchmark.errors import InputError
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation
+from searchmark.stats.means import with_intervals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +49,13 @@ class Result:
     def means(self) -> dict[str, dict[str, float | None]]:
         """Run -> measure -> mean."""
         return {s.system: {m.measure: m.value for m in s.means} for s in self.evaluation.systems}
+
+    @property
+    def intervals(self) -> dict[str, dict[str, tuple[float | None, float | None]]]:
+        """Run -> measure -> where the mean over all such queries may lie, 95 times of 100."""
+        return {
+            s.system: {m.measure: (m.low, m.high) for m in s.means} for s in self.evaluation.systems
+        }
 
     @property
     def conventions(self) -> Mapping[str, str]:
@@ -192,7 +200,10 @@ def summarized(
 ) -> Result:
     """Score hits by name, with their counts and, where asked for, the bands of their ties."""
     columns = {name: columns_of(found, measures) for name, found in hits.items()}
-    scores = tuple(summarize_columns(name, found, columns[name]) for name, found in hits.items())
+    scores = tuple(
+        with_intervals(summarize_columns(name, found, columns[name]), measures)
+        for name, found in hits.items()
+    )
     judged = next(iter(hits.values())).judged
     return Result(
         Evaluation(

@@ -49,6 +49,11 @@ class Queries:
         """The category of each query in row order; None where the file gives none."""
         return self.frame["category"].to_list()
 
+    @property
+    def clusters(self) -> list[str | None]:
+        """What each query is not independent of (a user, a session); None where nothing is said."""
+        return self.frame["cluster"].to_list()
+
 
 def read_queries(path: Path) -> Queries:
     """Read queries from JSONL (BEIR layout), JSON, CSV, TSV or Parquet."""

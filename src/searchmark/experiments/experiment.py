@@ -26,6 +26,7 @@ from searchmark.experiments.store import (
 from searchmark.measures.score import summarize
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
+from searchmark.stats.means import with_intervals
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Progress, System
 from searchmark.version import __version__
@@ -113,7 +114,11 @@ def _run_system(
     with open_journal(store.journal(digest)) as journal:
         calls = ask_all(system, inputs.queries, project.file.depth, journal, progress=told)
         hits = hits_of(calls, inputs)
-        scores = summarize(system.name, hits, inputs.measures, _categories(inputs))
+        scores = with_intervals(
+            summarize(system.name, hits, inputs.measures, _categories(inputs)),
+            inputs.measures,
+            inputs.groups,
+        )
         manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
         write_bundle(store.bundle(digest), manifest, calls, scores)
     return Outcome(system.name, tuple(calls), hits, scores, digest, store.bundle(digest))

@@ -17,6 +17,7 @@ from searchmark.errors import InputError
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.spec import Measure
 from searchmark.project import Project
+from searchmark.stats.means import Groups
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +39,14 @@ class Inputs:
             "queries": self.queries.digest,
             "qrels": self.qrels.digest,
         }
+
+    @property
+    def groups(self) -> Groups:
+        """Category and cluster of the queries that have one."""
+        ids = self.queries.query_ids
+        categories = zip(ids, self.queries.categories, strict=True)
+        clusters = zip(ids, self.queries.clusters, strict=True)
+        return Groups({q: c for q, c in categories if c}, {q: c for q, c in clusters if c})
 
     @property
     def conventions(self) -> Mapping[str, str]:

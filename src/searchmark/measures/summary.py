@@ -15,7 +15,9 @@ class Mean(NamedTuple):
     these queries under these conventions (None where the measure has no best). `n_queries` is how
     many queries the mean is over, `n_missing` how many judged queries the system did not answer,
     `n_skipped` how many the conventions left out, `unjudged_share` the share of the results within
-    the cutoff that nobody judged (None where nothing was returned).
+    the cutoff that nobody judged (None where nothing was returned). `low` to `high` is where the
+    mean over all queries like these may lie, `interval` how that was found ("bca", "wilson", ...);
+    None where nothing can be told, and `interval_note` says why.
     """
 
     measure: str
@@ -25,6 +27,10 @@ class Mean(NamedTuple):
     n_missing: int
     n_skipped: int
     unjudged_share: float | None
+    low: float | None = None
+    high: float | None = None
+    interval: str | None = None
+    interval_note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

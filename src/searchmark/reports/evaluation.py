@@ -27,7 +27,20 @@ def comparison_table(evaluation: "Evaluation") -> Table:
         tuple(rows),
         best,
         rules=rules,
+        spans=_spans([[s.mean(n) for n in names] for s in evaluation.systems]),
     )
+
+
+def _spans(
+    rows: "Sequence[Sequence[Mean]]", first: int = 1
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return the intervals of a table's cells, the first of which stands in column `first`."""
+    return {
+        (r, c): (mean.low, mean.high)
+        for r, means in enumerate(rows)
+        for c, mean in enumerate(means, first)
+        if mean.low is not None and mean.high is not None
+    }
 
 
 def category_table(evaluation: "Evaluation", system: str) -> Table | None:
@@ -37,18 +50,23 @@ def category_table(evaluation: "Evaluation", system: str) -> Table | None:
         return None
     names = list(evaluation.conventions)
     rows: list[tuple[Cell, ...]] = []
+    sure: list[Sequence[Mean]] = []  # the means of each row, whose intervals stand under it
     for category, means in scores.by_category.items():
         by_name = {m.measure: m for m in means}
         cells = [by_name[n] for n in names]
         rows.append((category, evaluation.categories.get(category), *(c.value for c in cells)))
+        sure.append(cells)
         if any(_below_one(c) for c in cells):
             rows.append(("  ceiling", None, *(c.ceiling if _below_one(c) else None for c in cells)))
+            sure.append([])
+    sure.append([scores.mean(n) for n in names])
     rows.append(("all", evaluation.n_queries, *(scores.mean(n).value for n in names)))
     return Table(
         f"{system} by category",
         ("category", "queries", *names),
         tuple(rows),
         rules=frozenset({len(rows) - 1}),
+        spans=_spans(sure, first=2),
     )
 
 
@@ -82,6 +100,8 @@ def legend(comparison: Table) -> str:
         parts.append("* the best of its column")
     if comparison.rules:
         parts.append("ceiling: the best mean any ranking could reach")
+    if comparison.spans:
+        parts.append("[low, high]: where the mean over all such queries lies, 95 times in 100")
     return "; ".join(parts)
 
 

@@ -52,6 +52,10 @@ def _system(scores: "SystemScores", evaluation: "Evaluation", *, per_query: bool
 def _mean(mean: "Mean") -> dict[str, Any]:
     return {
         "mean": mean.value,
+        "low": mean.low,
+        "high": mean.high,
+        "interval": mean.interval,
+        "interval_note": mean.interval_note,
         "ceiling": mean.ceiling,
         "n_queries": mean.n_queries,
         "n_missing": mean.n_missing,

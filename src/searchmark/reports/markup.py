@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterable, Sequence
 
-from searchmark.reports.table import Cell, Table, clean, shown
+from searchmark.reports.table import Cell, Table, clean, shown, span_text
 
 _SPECIAL = str.maketrans({c: "\\" + c for c in "\\`*_{}[]<>#|~"})
 
@@ -24,7 +24,9 @@ def markdown_table(table: Table, digits: int = 4) -> str:
 
 def _cell(table: Table, at: tuple[int, int], value: Cell, digits: int) -> str:
     text = escaped(shown(value, signed=at[1] in table.signed, digits=digits))
-    return f"**{text}**" if at in table.best else text
+    text = f"**{text}**" if at in table.best else text
+    span = span_text(table, at, digits)
+    return f"{text} {escaped(span)}" if span else text
 
 
 def escaped(text: str) -> str:
@@ -44,6 +46,8 @@ def html_table(table: Table, lines: Sequence[str] = (), digits: int = 4) -> str:
         for c, value in enumerate(row):
             text = escape(shown(value, signed=c in table.signed, digits=digits))
             text = f"<b>{text}</b>" if (r, c) in table.best else text
+            if span := span_text(table, (r, c), digits):
+                text += f"<br><small>{span}</small>"
             cells.append(f'<td style="text-align:{numeric[c]}">{text}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
     below = "".join(f"<br><small>{escape(clean(line))}</small>" for line in lines)

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from searchmark.gate.verdict import Verdict
     from searchmark.measures.summary import Evaluation
 
+MEAN_COLUMNS = (
+    *("system", "category", "measure", "mean", "low", "high"),
+    *("ceiling", "n_queries", "unjudged_share"),
+)
+
 FORMATS = ("terminal", "json", "csv", "markdown")
 
 
@@ -132,8 +137,7 @@ def _evaluation_csv(evaluation: "Evaluation", *, per_query: bool) -> str:
             ),
         )
     return markup.csv_text(
-        ("system", "category", "measure", "mean", "low", "high")
-        + ("ceiling", "n_queries", "unjudged_share"),
+        MEAN_COLUMNS,
         _mean_rows(evaluation),
     )
 

@@ -1,7 +1,7 @@
 """A neutral table, and the texts that must be safe wherever they are shown."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 Cell = str | int | float | None
@@ -21,6 +21,8 @@ PLAIN = Look()
 class Table(NamedTuple):
     """A title, column heads and rows; `best` marks cells (row, column) that lead their column.
 
+    `spans` hold the interval of a cell, where it has one.
+
     Numbers are kept whole here; each format rounds, or does not, by itself.
     """
 
@@ -30,6 +32,7 @@ class Table(NamedTuple):
     best: frozenset[tuple[int, int]] = frozenset()
     signed: frozenset[int] = frozenset()
     rules: frozenset[int] = frozenset()
+    spans: Mapping[tuple[int, int], tuple[float, float]] = {}
 
     def is_number(self, column: int) -> bool:
         """Tell whether a column holds numbers, and so stands to the right."""
@@ -44,6 +47,15 @@ def shown(value: Cell, *, signed: bool = False, digits: int = 4) -> str:
     if isinstance(value, float):
         return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
     return clean(str(value))
+
+
+def span_text(table: Table, at: tuple[int, int], digits: int) -> str:
+    """Return a cell's interval, one decimal shorter than the number; nothing where it has none."""
+    if at not in table.spans:
+        return ""
+    low, high = table.spans[at]
+    short = max(digits - 1, 1)
+    return f"[{low:.{short}f}, {high:.{short}f}]"
 
 
 def clean(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import wrap
 
-from searchmark.reports.table import Look, Table, clean, shown
+from searchmark.reports.table import Look, Table, clean, shown, span_text
 
 BEST = "*"
 """Stands behind the best value of a column: the same news as the bold type, without colour."""
@@ -21,7 +21,8 @@ def table_text(table: Table, look: Look) -> str:
     rows = [_cells(table, r, look.digits) for r in range(len(table.rows))]
     heads = [clean(name) for name in table.columns]
     numeric = [table.is_number(c) for c in range(len(heads))]
-    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    spans = [_span_cells(table, r, look.digits) for r in range(len(table.rows))]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, *spans, strict=True)]
 
     def line(cells: Sequence[str], bold: Sequence[bool]) -> str:
         texts = []
@@ -37,6 +38,8 @@ def table_text(table: Table, look: Look) -> str:
         if r in table.rules:
             lines.append("")
         lines.append(line(cells, [(r, c) in table.best for c in range(len(heads))]))
+        if any(spans[r]):
+            lines.append(line(spans[r], [False] * len(heads)))
     return "\n".join(lines) + "\n"
 
 
@@ -54,10 +57,16 @@ def _cells(table: Table, row: int, digits: int) -> list[str]:
     ]
 
 
+def _span_cells(table: Table, row: int, digits: int) -> list[str]:
+    """Return the intervals of a row, which stand under its numbers."""
+    return [span_text(table, (row, c), digits) for c in range(len(table.columns))]
+
+
 def _natural_width(table: Table, digits: int) -> int:
     widths = [len(clean(name)) for name in table.columns]
     for r in range(len(table.rows)):
-        widths = [max(w, len(c)) for w, c in zip(widths, _cells(table, r, digits), strict=True)]
+        for cells in (_cells(table, r, digits), _span_cells(table, r, digits)):
+            widths = [max(w, len(c)) for w, c in zip(widths, cells, strict=True)]
     return sum(widths) + 3 * len(widths)
 
 
@@ -66,10 +75,10 @@ def _blocks(table: Table, digits: int) -> str:
     lines = [clean(table.title), ""]
     for r, row in enumerate(table.rows):
         lines.append(shown(row[0]))
-        cells = _cells(table, r, digits)[1:]
+        cells, spans = _cells(table, r, digits)[1:], _span_cells(table, r, digits)[1:]
         lines += [
-            f"  {clean(name)}: {cell.strip()}"
-            for name, cell in zip(table.columns[1:], cells, strict=True)
+            f"  {clean(name)}: {cell.strip()} {span}".rstrip()
+            for name, cell, span in zip(table.columns[1:], cells, spans, strict=True)
             if cell.strip() not in ("", "-")
         ]
     return "\n".join(lines) + "\n"

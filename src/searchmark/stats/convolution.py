@@ -14,9 +14,6 @@ from searchmark.stats.normal import cdf, quantiles
 
 Floats = NDArray[np.float64]
 
-POINTS = 1 << 15
-"""Places of the grid on which a mean can lie: a step is under a thousandth of its deviation."""
-
 _CLUSTER_POINTS = 1 << 12
 _REACH = 12.0
 """Standard deviations of the sum that the grid reaches to either side; beyond is below 1e-30."""
@@ -53,12 +50,12 @@ def of_mean(values: Floats) -> Distribution:
 
     Returns
     -------
-    The distribution of the mean of n draws with replacement, on a grid of `POINTS` places.
+    The distribution of the mean of n draws with replacement.
 
     Notes
     -----
     Each value is split between the two nearest places so that the mean stays exact; that widens the
-    distribution by less than a part in a thousand. With few different values the mean can only take
+    distribution by about a part in a thousand. With few different values the mean can only take
     few, and the shares rise in steps as they should.
 
     References
@@ -74,11 +71,16 @@ def of_mean(values: Floats) -> Distribution:
     [0.0, 0.5, 1.0]
     """
     mean = float(values.mean())
-    start, step, mass = _sum_of_draws((values - mean)[None, :], POINTS)
     n = len(values)
-    place = mean + (start[0] + np.arange(POINTS)) * step[0] / n
+    start, step, mass = _sum_of_draws((values - mean)[None, :], _points(n))
+    place = mean + (start[0] + np.arange(mass.shape[1])) * step[0] / n
     place = np.clip(place, float(values.min()), float(values.max()))
     return Distribution(place, np.minimum(np.cumsum(mass[0]), 1.0))
+
+
+def _points(n: int) -> int:
+    """Return how fine the grid is: a step of at most a tenth of the values' deviation."""
+    return 1 << max(13, int(20 * _REACH * np.sqrt(n)).bit_length())
 
 
 def of_ratio(sums: Floats, sizes: Floats) -> Distribution:

@@ -83,6 +83,11 @@ def test_run_as_json_is_exact_and_has_every_query(
     assert words["per_query"]["nDCG@10"] == {"q1": 1.0, "q2": 1.0, "q3": 1.0}
     assert words["measures"]["RR"] == {
         "mean": 2 / 3,
+        # Wilson's interval of 2 in 3: (2/3 + z*z/6 -+ z sqrt(2/27 + z*z/36)) / (1 + z*z/3)
+        "low": pytest.approx(0.207659, abs=1e-6),
+        "high": pytest.approx(0.938508, abs=1e-6),
+        "interval": "wilson",
+        "interval_note": None,
         "ceiling": 2 / 3,
         "n_queries": 3,
         "n_missing": 0,
@@ -94,9 +99,14 @@ def test_run_as_json_is_exact_and_has_every_query(
 
 def test_run_as_csv_and_markdown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("run", folder, "--format", "csv") == 0
-    assert "words,,RR,0.6666666666666666,0.6666666666666666,3,0.0" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert printed.startswith("system,category,measure,mean,low,high,ceiling,n_queries,unjudged")
+    row = next(line for line in printed.splitlines() if line.startswith("words,,RR,")).split(",")
+    assert row[3] == row[6] == "0.6666666666666666"
+    assert row[7:] == ["3", "0.0"]
+    assert 0.2 < float(row[4]) < 0.21
     assert call("run", folder, "--format", "markdown") == 0
-    assert "| words | **1.0000** |" in capsys.readouterr().out
+    assert "| words | **1.0000** " in capsys.readouterr().out
 
 
 def test_a_system_that_raises_for_one_query_keeps_the_rest_and_exits_3(

@@ -20,8 +20,8 @@ def test_the_distribution_of_three_draws_is_the_one_counted_by_hand():
     so_far = 0
     for total, count in counts.items():
         if 0 < total < 9:  # the mean itself is never at an end
-            assert where.below(total / 3) == pytest.approx((so_far + count / 2) / 27, abs=0.01)
-        assert where.quantile((so_far + count / 2) / 27) == pytest.approx(total / 3, abs=1e-4)
+            assert where.below(total / 3) == pytest.approx((so_far + count / 2) / 27, abs=0.02)
+        assert where.quantile((so_far + count / 2) / 27) == pytest.approx(total / 3, abs=1e-3)
         so_far += count
     assert where.share[-1] == pytest.approx(1.0)
 
@@ -77,7 +77,7 @@ def test_the_ratio_of_equal_clusters_is_the_mean_of_their_means():
     means = np.array([0.1, 0.4, 0.5, 0.9, 0.95, 0.3, 0.35, 0.7])
     ratio, plain = of_ratio(5 * means, np.full(8, 5.0)), of_mean(means)
     for p in (0.025, 0.2, 0.5, 0.8, 0.975):
-        assert ratio.quantile(p) == pytest.approx(plain.quantile(p), abs=0.01)
+        assert ratio.quantile(p) == pytest.approx(plain.quantile(p), abs=0.02)
 
 
 @pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 2, 2, 3, 4]])

@@ -1,0 +1,72 @@
+"""Intervals for the means of a system: of all queries, and of each category."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from searchmark.measures.score import GEOMETRIC_FLOOR
+from searchmark.measures.spec import Measure
+from searchmark.measures.summary import Mean, SystemScores
+from searchmark.stats.bootstrap import LEVEL, mean_interval
+from searchmark.stats.interval import Interval
+
+
+class Groups(NamedTuple):
+    """What queries belong to: query id -> category, query id -> cluster, of those that have one."""
+
+    category: Mapping[str, str] = {}
+    cluster: Mapping[str, str] = {}
+
+
+NO_GROUPS = Groups()
+
+
+def with_intervals(
+    scores: SystemScores,
+    measures: Sequence[Measure],
+    groups: Groups = NO_GROUPS,
+    *,
+    level: float = LEVEL,
+) -> SystemScores:
+    """Return the scores with an interval for every mean that has one."""
+    by_name = {m.written: m for m in measures}
+
+    def sure(mean: Mean, category: str | None) -> Mean:
+        values = scores.per_query[mean.measure]
+        if category is not None:
+            values = {q: x for q, x in values.items() if groups.category.get(q) == category}
+        found = _interval(values, by_name[mean.measure], groups.cluster, level)
+        if found is None:
+            return mean
+        return mean._replace(
+            low=found.low, high=found.high, interval=found.method, interval_note=found.note
+        )
+
+    return SystemScores(
+        system=scores.system,
+        means=tuple(sure(m, None) for m in scores.means),
+        by_category={
+            category: tuple(sure(m, category) for m in means)
+            for category, means in scores.by_category.items()
+        },
+        per_query=scores.per_query,
+        n_failed=scores.n_failed,
+    )
+
+
+def _interval(
+    values: Mapping[str, float], measure: Measure, cluster: Mapping[str, str], level: float
+) -> Interval | None:
+    """Return the interval of the mean of some queries; None for sums, and where there are none."""
+    if not values or measure.spec.aggregate == "sum":
+        return None
+    numbers = np.array(list(values.values()))
+    labels = [cluster.get(q) for q in values] if cluster else None
+    if measure.spec.aggregate != "geometric":
+        return mean_interval(numbers, labels, level=level)
+    # the geometric mean is the mean of logarithms, and so is its interval
+    found = mean_interval(np.log(np.maximum(numbers, GEOMETRIC_FLOOR)), labels, level=level)
+    if found.low is None or found.high is None:
+        return found
+    return found._replace(low=float(np.exp(found.low)), high=float(np.exp(found.high)))
