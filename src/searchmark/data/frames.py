@@ -15,7 +15,7 @@ from searchmark.data.rawtext import Irregular
 
 Ints = NDArray[np.int64]
 
-ROWS = 1 << 16
+ROWS = 1 << 17
 """Rows ranked at a time: their temporaries stay in the processor's caches."""
 
 _MANY = 4
