@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +27,17 @@ HEAVY = (
 )
 
 
-def loaded(code: str) -> set[str]:
+def modules(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return {name.split(".")[0] for name in done.stderr.splitlines()}
+    return set(done.stderr.splitlines())
+
+
+def loaded(code: str) -> set[str]:
+    return {name.split(".")[0] for name in modules(code)}
 
 
 @pytest.mark.parametrize(
@@ -59,3 +64,17 @@ def test_the_help_of_a_command_loads_nothing_heavy(command: str) -> None:
         f"try: main([{command!r}, '--help'])\nexcept SystemExit: pass"
     )
     assert loaded(code) & set(HEAVY) == set()
+
+
+def test_evaluating_plain_files_loads_numpy_and_little_else(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n")
+    run.write_text("q1 Q0 a 1 2.5 t\nq1 Q0 b 2 2.5 t\nq2 Q0 b 1 1 t\nq2 Q0 a 2 0.5 t\n")
+    found = modules(
+        "from searchmark.cli.main import main\n"
+        f"try: main(['eval', {str(qrels)!r}, {str(run)!r}])\nexcept SystemExit: pass"
+    )
+    assert "searchmark.measures.ties" in found  # there are ties and intervals to compute
+    assert "searchmark.stats.convolution" in found
+    slow = {"numpy.random", "numpy.ma", "statistics", "html", "csv", "zstandard"}
+    assert found & {*HEAVY, *slow} == {"numpy", "rich"}

@@ -16,6 +16,8 @@ CELLS = 2_000_000
 
 THREADS = 2
 
+# types of numpy.random are quoted: `eval`, which draws nothing, shall not wait for its import
+
 
 def resampled_means(
     table: Floats,
@@ -72,7 +74,7 @@ def resampled_means(
     parts = list(_chunks(len(sums), resamples))
     streams = np.random.SeedSequence(seed).spawn(len(parts))
 
-    def work(rows: int, stream: np.random.SeedSequence) -> Floats:
+    def work(rows: int, stream: "np.random.SeedSequence") -> Floats:
         counts = _counts(np.random.default_rng(stream), rows, len(columns))
         totals = (counts @ columns).astype(np.float64)
         return totals[:, :-1] / totals[:, -1:]
@@ -91,7 +93,7 @@ def _chunks(n: int, resamples: int) -> Iterator[int]:
         yield min(rows, resamples - start)
 
 
-def _counts(rng: np.random.Generator, rows: int, n: int) -> NDArray[np.float32]:
+def _counts(rng: "np.random.Generator", rows: int, n: int) -> NDArray[np.float32]:
     """Return how often each of n entries is drawn in each of so many resamples."""
     drawn = rng.integers(0, n, (rows, n), dtype=np.int32).astype(np.int64)
     drawn += (np.arange(rows) * n)[:, None]
