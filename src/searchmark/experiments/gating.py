@@ -8,6 +8,8 @@ from searchmark.data import read_queries
 from searchmark.errors import NotComparableError, ProjectError
 from searchmark.experiments.experiment import Experiment, run_experiment
 from searchmark.experiments.inputs import Inputs
+from searchmark.experiments.store import Store
+from searchmark.experiments.stored import Values, stored_scores
 from searchmark.gate.baseline import (
     Baseline,
     baseline_of,
@@ -15,8 +17,10 @@ from searchmark.gate.baseline import (
     read_baseline,
     write_baseline,
 )
-from searchmark.gate.decision import Background, decide
+from searchmark.gate.cases import Background
+from searchmark.gate.decision import decide
 from searchmark.gate.policy import pinned_problems
+from searchmark.gate.suggestions import suggestion_from_others
 from searchmark.gate.verdict import Verdict
 from searchmark.measures.notation import parse_measure
 from searchmark.project import Project
@@ -54,11 +58,27 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
     scores = next(s for s in experiment.evaluation.systems if s.system == project.gate.system)
     experiment.check([project.gate.system])
     policy = project.gate.renamed(_written(project))
-    verdict = decide(scores, baseline, policy, background_of(experiment.inputs))
+    known = background_of(experiment.inputs)
+    verdict = decide(scores, baseline, policy, known)
+    if verdict.suggested_max_drop is None:
+        found = suggestion_from_others(scores, _others(project, experiment), policy, known)
+        verdict = replace(
+            verdict,
+            suggestions=(*verdict.suggestions, found.text),
+            suggested_max_drop=found.max_drop,
+        )
     strict = msgspec.structs.replace(project.gate, allow_changed=[])
     allowed = differences(baseline, experiment.evaluation, strict)
-    notes = (f"allowed by allow_changed: {d}" for d in allowed)
-    return replace(verdict, notes=(*verdict.notes, *notes))
+    notes = (*verdict.notes, *(f"allowed by allow_changed: {d}" for d in allowed))
+    return replace(verdict, notes=notes)
+
+
+def _others(project: Project, experiment: Experiment) -> dict[str, Values]:
+    """Return the values of the project's other systems, of this experiment or an earlier one."""
+    names = [name for name in project.systems if name != project.gate.system]
+    stored = stored_scores(Store(project.folder / ".searchmark"), experiment.inputs, names)
+    fresh = {s.system: s.per_query for s in experiment.evaluation.systems if s.system in names}
+    return {**stored, **fresh}
 
 
 def _written(project: Project) -> dict[str, str]:
@@ -72,6 +92,7 @@ def background_of(inputs: Inputs) -> Background:
     return Background(
         texts=dict(zip(queries.query_ids, queries.texts, strict=True)),
         measures={m.written: m for m in inputs.measures},
+        groups=inputs.groups,
     )
 
 

@@ -1,10 +1,14 @@
 """The decision: candidate against baseline, limits, floors and pinned queries."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from searchmark.gate.baseline import Baseline, natural
+from searchmark.gate.cases import Background, Case, cases_of_all, cases_of_categories
+from searchmark.gate.evidence import Evidence, Pairs, pair, weigh
 from searchmark.gate.policy import GatePolicy, limit_of
+from searchmark.gate.reasons import blindness, reason
+from searchmark.gate.suggestions import find_suggestions, suggested_max_drop
 from searchmark.gate.verdict import (
     TOLERANCE,
     MeasureVerdict,
@@ -12,48 +16,10 @@ from searchmark.gate.verdict import (
     QueryChange,
     Verdict,
 )
-from searchmark.measures.spec import Measure
-from searchmark.measures.summary import Mean, SystemScores
+from searchmark.measures.summary import SystemScores
 
 N_WORST = 10
 """How many of the queries that lost most are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Background:
-    """What a decision knows besides the scores, by query id and by measure as written.
-
-    A measure that is not in `measures` is one where higher is better.
-    """
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-
-    def higher_is_better(self, measure: str) -> bool:
-        """Tell the direction of a measure."""
-        return measure not in self.measures or self.measures[measure].spec.higher_is_better
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One measure of one scope before it is decided; `drop` is what the policy allows."""
-
-    mean: Mean
-    category: str | None
-    baseline: float | None
-    drop: float | str | None
-    floor: float | None
-    higher_is_better: bool
-
-    @property
-    def limit(self) -> float | None:
-        """The largest loss that passes."""
-        return None if self.drop is None else limit_of(self.drop, self.baseline)
-
-    @property
-    def where(self) -> str:
-        """Measure and category, for a sentence."""
-        return self.mean.measure + (f" in category {self.category}" if self.category else "")
 
 
 def decide(
@@ -66,56 +32,88 @@ def decide(
     known = background or Background()
     gated = policy.gated([m.measure for m in scores.means])
     changes = list(_changes(scores, baseline, gated, known))
+    held = _weighed(scores, baseline, policy, known)
+    decided = [_decided(case, evidence, policy.alpha) for case, evidence in held]
     verdict = Verdict(
         system=scores.system,
-        measures=tuple(map(_decided, _cases_of_all(scores, baseline, policy, known))),
+        measures=tuple(v for v in decided if v.category is None),
         categories=(
-            *map(_decided, _cases_of_categories(scores, baseline, policy, known)),
+            *(v for v in decided if v.category is not None),
             *_empty_categories(scores, policy, gated),
         ),
         worst_queries=tuple(_worst(changes)),
         n_better={m: sum(c.measure == m and c.loss < -TOLERANCE for c in changes) for m in gated},
         n_worse={m: sum(c.measure == m and c.loss > TOLERANCE for c in changes) for m in gated},
+        notes=tuple(_unpaired(scores, baseline, gated)),
         pinned=tuple(_pinned(scores, baseline, policy, changes)),
         alpha=policy.alpha,
     )
-    return replace(verdict, suggestions=tuple(_improvements(verdict)))
+    return replace(
+        verdict,
+        suggestions=tuple(find_suggestions(verdict, policy)),
+        suggested_max_drop=suggested_max_drop(verdict),
+    )
 
 
-def _cases_of_all(
+def _weighed(
     scores: SystemScores, baseline: Baseline, policy: GatePolicy, known: Background
-) -> Iterator[Case]:
-    gated = policy.gated([m.measure for m in scores.means])
-    for mean in scores.means:
-        if mean.measure in {*gated, *policy.floors}:
-            yield Case(
-                mean,
-                None,
-                baseline.means.get(mean.measure),
-                policy.max_drop if mean.measure in gated else None,
-                policy.floors.get(mean.measure),
-                known.higher_is_better(mean.measure),
+) -> list[tuple[Case, Evidence]]:
+    """Return every case with its evidence; all that are held to a limit are tested together."""
+    cases = [
+        *cases_of_all(scores, baseline, policy, known),
+        *cases_of_categories(scores, baseline, policy, known),
+    ]
+    limited = [c for c in cases if c.drop is not None]
+    pairs = [_pairs(c, scores, baseline, known) for c in limited]
+    found = dict(zip(map(id, limited), weigh(pairs, policy.alpha), strict=True))
+    return [(c, found.get(id(c), Evidence())) for c in cases]
+
+
+def _pairs(case: Case, scores: SystemScores, baseline: Baseline, known: Background) -> Pairs:
+    measure, category = case.mean.measure, case.category
+    return pair(
+        baseline.per_query.get(measure, {}),
+        scores.per_query.get(measure, {}),
+        clusters=known.groups.cluster,
+        within=None if category is None else known.within(category),
+        higher_is_better=case.higher_is_better,
+        aggregate=known.aggregate(measure),
+    )
+
+
+def _decided(case: Case, evidence: Evidence, alpha: float | None) -> MeasureVerdict:
+    low, high = evidence.low, evidence.high
+    if not case.higher_is_better and low is not None and high is not None:
+        low, high = -high, -low
+    return MeasureVerdict(
+        measure=case.mean.measure,
+        category=case.category,
+        baseline=case.baseline,
+        candidate=case.mean.value,
+        limit=case.limit,
+        floor=case.floor,
+        because=reason(case, evidence, alpha),
+        higher_is_better=case.higher_is_better,
+        n_queries=evidence.n_queries,
+        low=low,
+        high=high,
+        p=evidence.p,
+        p_adjusted=evidence.p_adjusted,
+        detectable=evidence.detectable,
+        blind=blindness(case, evidence, alpha),
+    )
+
+
+def _unpaired(scores: SystemScores, baseline: Baseline, gated: list[str]) -> Iterator[str]:
+    """Tell of queries that conventions leave out on one side only; no pair can be made of them."""
+    for measure in gated:
+        one = baseline.per_query.get(measure, {}).keys() ^ scores.per_query.get(measure, {}).keys()
+        if one:
+            n = f"{len(one)} {'query has' if len(one) == 1 else 'queries have'}"
+            yield (
+                f"{n} a value of {measure} in the baseline or in the candidate only; the means "
+                "count it, the interval and the test do not"
             )
-
-
-def _cases_of_categories(
-    scores: SystemScores, baseline: Baseline, policy: GatePolicy, known: Background
-) -> Iterator[Case]:
-    """Yield every category's measures; all are shown, those with a guard or a floor are held."""
-    gated = policy.gated([m.measure for m in scores.means])
-    for category, means in scores.by_category.items():
-        floors = policy.category_floors.get(category, {})
-        before = baseline.by_category.get(category, {})
-        for mean in means:
-            if mean.measure in {*gated, *floors}:
-                yield Case(
-                    mean,
-                    category,
-                    before.get(mean.measure),
-                    policy.category_max_drop.get(category) if mean.measure in gated else None,
-                    floors.get(mean.measure),
-                    known.higher_is_better(mean.measure),
-                )
 
 
 def _empty_categories(
@@ -130,43 +128,6 @@ def _empty_categories(
         drop = policy.category_max_drop[category]
         because = f"a drop is limited for category {category}, which no query belongs to"
         yield MeasureVerdict(gated[0], category, None, None, limit_of(drop, 0.0), None, because)
-
-
-def _decided(case: Case) -> MeasureVerdict:
-    return MeasureVerdict(
-        measure=case.mean.measure,
-        category=case.category,
-        baseline=case.baseline,
-        candidate=case.mean.value,
-        limit=case.limit,
-        floor=case.floor,
-        because=_reason(case),
-        higher_is_better=case.higher_is_better,
-    )
-
-
-def _reason(case: Case) -> str | None:
-    if case.drop is None and case.floor is None:
-        return None
-    now, before, limit = case.mean.value, case.baseline, case.limit
-    if now is None:
-        return f"{case.where} has no value: no query counts for it"
-    sign = 1.0 if case.higher_is_better else -1.0
-    if case.floor is not None and sign * (case.floor - now) > TOLERANCE:
-        side = "under its floor of" if case.higher_is_better else "over the most allowed,"
-        return f"{case.where} is {now:.4f}, {side} {case.floor:g}"
-    if limit is not None and before is not None and sign * (before - now) > limit + TOLERANCE:
-        verb = "fell" if case.higher_is_better else "rose"
-        return (
-            f"{case.where} {verb} by {abs(before - now):.4f} "
-            f"({before:.4f} -> {now:.4f}), more than the {_written(case)} allowed"
-        )
-    return None
-
-
-def _written(case: Case) -> str:
-    """Return the limit as the policy gives it; of a share also what it comes to."""
-    return f"{case.drop} ({case.limit:.4f})" if isinstance(case.drop, str) else f"{case.drop:g}"
 
 
 def _changes(
@@ -220,17 +181,3 @@ def _pinned_reason(query_id: str, changes: tuple[QueryChange, ...], lost: list[s
     ]
     worse += [f"{m} has no value any more" for m in lost]
     return f"pinned query {query_id} got worse: {', '.join(worse)}" if worse else None
-
-
-def _improvements(verdict: Verdict) -> Iterator[str]:
-    """Suggest to accept what got better by more than the limit: else it can be lost unseen."""
-    better = [
-        f"{v.measure} by {-v.loss:.4f}"
-        for v in verdict.measures
-        if v.limit is not None and v.loss is not None and -v.loss > v.limit + TOLERANCE
-    ]
-    if better and verdict.passed:
-        yield (
-            f"better by more than the limit: {', '.join(better)}; keep it with "
-            "'searchmark baseline accept', or a later loss of as much passes unseen"
-        )

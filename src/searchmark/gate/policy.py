@@ -15,6 +15,9 @@ CHANGEABLE = ("corpus",)
 DEFAULT_ALPHA = 0.05
 """The level at which sizes are reckoned where the policy asks for no significance."""
 
+MAX_ALPHA = 0.25
+"""A gate that takes one loss in four for real by chance alone tests nothing."""
+
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 
@@ -89,8 +92,10 @@ def find_problems(
     found += _drop_problems("gate.max_drop", policy.max_drop)
     for category, drop in policy.category_max_drop.items():
         found += _drop_problems(f"gate.category_max_drop.{category}", drop)
-    if policy.alpha is not None and not 0 < policy.alpha < 0.5:
-        found.append(Problem("gate.alpha", f"{policy.alpha:g} is not between 0 and 0.5"))
+    if policy.alpha is not None and not 0 < policy.alpha <= MAX_ALPHA:
+        found.append(
+            Problem("gate.alpha", f"{policy.alpha:g} is not above 0 and at most {MAX_ALPHA:g}")
+        )
     found += [
         Problem(f"gate.measures[{i}]", _unknown_measure(name, measures))
         for i, name in enumerate(policy.measures or [])

@@ -14,7 +14,8 @@ from searchmark.gate.baseline import (
     read_baseline,
     write_baseline,
 )
-from searchmark.gate.decision import Background, decide
+from searchmark.gate.cases import Background
+from searchmark.gate.decision import decide
 from searchmark.gate.policy import GatePolicy
 from searchmark.measures.summary import Evaluation, Mean, SystemScores
 

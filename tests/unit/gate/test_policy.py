@@ -49,9 +49,9 @@ def test_a_share_is_taken_of_the_size_of_the_baseline() -> None:
     [
         ({"max_drop": "2"}, "gate.max_drop", "'2' is neither a number nor a share such as \"2%\""),
         ({"max_drop": float("nan")}, "gate.max_drop", "nan is not 0 or more"),
-        ({"alpha": 0.0}, "gate.alpha", "0 is not between 0 and 0.5"),
-        ({"alpha": 0.5}, "gate.alpha", "0.5 is not between 0 and 0.5"),
-        ({"alpha": float("nan")}, "gate.alpha", "nan is not between 0 and 0.5"),
+        ({"alpha": 0.0}, "gate.alpha", "0 is not above 0 and at most 0.25"),
+        ({"alpha": 0.3}, "gate.alpha", "0.3 is not above 0 and at most 0.25"),
+        ({"alpha": float("nan")}, "gate.alpha", "nan is not above 0 and at most 0.25"),
         ({"category_max_drop": {"x": -0.1}}, "gate.category_max_drop.x", "-0.1 is not 0 or more"),
         (
             {"floors": {"nDCG@10": 1.1}},

@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from searchmark.gate.baseline import baseline_of
-from searchmark.gate.decision import Background, decide
+from searchmark.gate.cases import Background
+from searchmark.gate.decision import decide
 from searchmark.gate.policy import GatePolicy
 from searchmark.gate.verdict import Verdict
 from searchmark.measures.summary import Evaluation, Mean, SystemScores

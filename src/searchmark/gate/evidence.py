@@ -1,0 +1,178 @@
+"""How sure a change is: the paired differences of a measure, their interval, test and power."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.gate.policy import DEFAULT_ALPHA
+from searchmark.gate.verdict import TOLERANCE
+from searchmark.measures.score import GEOMETRIC_FLOOR
+from searchmark.measures.spec import Aggregate
+from searchmark.stats.bootstrap import mean_interval
+from searchmark.stats.correction import holm
+from searchmark.stats.power import detectable
+from searchmark.stats.randomization import randomization_tests
+
+POWER = 0.8
+"""The chance with which a loss of the detectable size is found."""
+
+N_MOVED = 10
+"""Queries that must have moved, or else half of them all, before their variance says anything."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """What each query gained, baseline to candidate, and which of them belong together.
+
+    A gain is negative where the query got worse, also where lower is better. Of a geometric mean
+    it is the gain in the logarithm. Queries stand in the order of their ids.
+    """
+
+    query_ids: tuple[str, ...]
+    gains: NDArray[np.float64]
+    clusters: tuple[str | None, ...]
+    aggregate: Aggregate = "mean"
+
+    @property
+    def units(self) -> NDArray[np.float64]:
+        """Each cluster's summed gains, less the mean gain of as many queries."""
+        own = [("", i) if c is None else (c, -1) for i, c in enumerate(self.clusters)]
+        codes = {unit: code for code, unit in enumerate(dict.fromkeys(own))}
+        of = np.array([codes[unit] for unit in own], np.intp)
+        sums = np.bincount(of, self.gains - self.gains.mean(), len(codes))
+        return sums.astype(np.float64)
+
+    @property
+    def n_moved(self) -> int:
+        """How many queries changed."""
+        return int(np.count_nonzero(self.gains))
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether too few moved for their variance to speak for another change."""
+        return self.n_moved < min(N_MOVED, len(self.gains) / 2)
+
+    @property
+    def scale(self) -> float:
+        """By what a mean over the queries is multiplied to give the measure's number."""
+        return float(len(self.gains)) if self.aggregate == "sum" else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the pairs say: an interval of the gain, a p-value, and the loss they would show.
+
+    `n_units` counts what is drawn: clusters, or queries where they have none. `n_moved` counts the
+    queries that changed. `n_needed` is how many units must get worse, at least, before a loss can
+    be significant.
+    """
+
+    n_queries: int = 0
+    n_units: int = 0
+    n_moved: int = 0
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    detectable: float | None = None
+    n_needed: int = 0
+
+
+def pair(
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    within: Collection[str] | None = None,
+    higher_is_better: bool = True,
+    aggregate: Aggregate = "mean",
+) -> Pairs:
+    """Return the pairs of the queries with a value in both; `within` leaves out all others."""
+    ids = sorted(q for q in before.keys() & after.keys() if within is None or q in within)
+    old, new = (np.array([values[q] for q in ids], np.float64) for values in (before, after))
+    if aggregate == "geometric":
+        old, new = (np.log(np.maximum(values, GEOMETRIC_FLOOR)) for values in (old, new))
+    gains = new - old if higher_is_better else old - new
+    gains[np.abs(gains) <= TOLERANCE] = 0.0  # rounding is no change
+    return Pairs(tuple(ids), gains, tuple((clusters or {}).get(q) for q in ids), aggregate)
+
+
+def weigh(cases: Sequence[Pairs], alpha: float | None) -> list[Evidence]:
+    """Return the evidence of cases that are decided together.
+
+    With `alpha` each is tested for a loss, and Holm's correction is over those in which any query
+    moved: where none did, nothing could become significant, whatever the correction.
+    """
+    found = [_described(case) for case in cases]
+    family = sum(e.n_moved > 0 for e in found)
+    level = DEFAULT_ALPHA if alpha is None else alpha / max(family, 1)
+    found = [_with_power(e, case, level) for e, case in zip(found, cases, strict=True)]
+    if alpha is None:
+        return found
+    p = _p_of_losses(cases)
+    return [
+        replace(e, p=raw, p_adjusted=adjusted)
+        for e, raw, adjusted in zip(found, p, holm(p), strict=True)
+    ]
+
+
+def _described(case: Pairs) -> Evidence:
+    n = len(case.gains)
+    if not n:
+        return Evidence()
+    evidence = Evidence(n, len(case.units), case.n_moved)
+    if case.aggregate == "geometric" or not case.n_moved:
+        return evidence  # of a ratio of means, or of nothing, there is no interval of a difference
+    # gains of 0 and 1 would pass for a share of right answers, which a difference is not
+    sign = -1.0 if (case.gains >= 0).all() else 1.0
+    interval = mean_interval(sign * case.gains, case.clusters)
+    if interval.low is None or interval.high is None:
+        return evidence
+    ends = sorted(sign * case.scale * end for end in (interval.low, interval.high))
+    return replace(evidence, low=ends[0], high=ends[1])
+
+
+def _with_power(evidence: Evidence, case: Pairs, level: float) -> Evidence:
+    n_needed = math.ceil(-math.log2(level))  # all of k fall by chance once in 2^k times
+    found = smallest_loss(case, level) if evidence.n_units >= n_needed else None
+    return replace(evidence, detectable=found, n_needed=n_needed)
+
+
+def smallest_loss(case: Pairs, level: float) -> float | None:
+    """Return the loss that would be significant at `level` in four of five cases.
+
+    None where too few queries moved for their variance to speak for another change, and for a
+    geometric mean.
+    """
+    n = len(case.gains)
+    if case.aggregate == "geometric" or not n or case.is_thin:
+        return None
+    units = case.units
+    if len(units) < 2:
+        return None
+    # the error of the mean, written as that of as many draws as there are units
+    sd = float(np.std(units, ddof=1)) * len(units) / n
+    if sd <= TOLERANCE:
+        return None
+    # a one-sided test is a two-sided one at twice the level, as far as losses go
+    size = detectable(sd, len(units), alpha=2 * level, power=POWER)
+    return None if size is None else size * case.scale
+
+
+def _p_of_losses(cases: Sequence[Pairs]) -> list[float | None]:
+    """Test each case for a loss; those over the same queries share the drawn signs."""
+    found: list[float | None] = [None] * len(cases)
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i, case in enumerate(cases):
+        if case.n_moved:
+            groups.setdefault(case.query_ids, []).append(i)
+    for members in groups.values():
+        table = np.stack([cases[i].gains for i in members], axis=1)
+        clusters = cases[members[0]].clusters
+        tests = randomization_tests(table, clusters=clusters, alternative="less")
+        for i, test in zip(members, tests, strict=True):
+            found[i] = test.p
+    return found

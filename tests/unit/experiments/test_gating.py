@@ -1,0 +1,151 @@
+"""The gate of a whole project: what it reads from the files, and what it finds in the store."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from searchmark.errors import ProjectError
+from searchmark.experiments.experiment import run_experiment
+from searchmark.experiments.gating import accept_baseline, run_gate
+from searchmark.gate.verdict import Verdict
+from searchmark.project import Project, read_project
+
+N = 24
+PROJECT = """
+corpus = "c.jsonl"
+queries = "q.jsonl"
+qrels = "r.qrels"
+measures = {measures}
+complete = true
+[systems.ours]
+use = "run"
+path = "ours.run"
+[systems.other]
+use = "run"
+path = "other.run"
+[gate]
+system = "ours"
+{gate}
+"""
+
+Ranks = Mapping[int, int]
+"""Query number -> the rank of its one right document; 1 where it is not given."""
+
+
+def write_run(folder: Path, name: str, ranks: Ranks) -> None:
+    lines = []
+    for q in range(N):
+        docs = ["wrong1", "wrong2"]
+        docs.insert(ranks.get(q, 1) - 1, "right")
+        lines += [f"q{q} Q0 {d} {rank} {10 - rank} {name}" for rank, d in enumerate(docs, 1)]
+    (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+
+
+def make(folder: Path, gate: str = "", measures: str = '["MRR"]', cluster: bool = False) -> Project:
+    docs = ("right", "wrong1", "wrong2")
+    (folder / "c.jsonl").write_text("".join(f'{{"_id": "{d}", "title": "{d}"}}\n' for d in docs))
+    (folder / "q.jsonl").write_text(
+        "".join(
+            f'{{"_id": "q{q}", "text": "query {q}", "category": "{"x" if q < 4 else "y"}"'
+            + (f', "cluster": "c{q // 4}"' if cluster else "")
+            + "}\n"
+            for q in range(N)
+        )
+    )
+    (folder / "r.qrels").write_text("".join(f"q{q} 0 right 1\n" for q in range(N)))
+    (folder / "searchmark.toml").write_text(PROJECT.format(gate=gate, measures=measures))
+    write_run(folder, "ours", {})
+    write_run(folder, "other", {q: 2 for q in range(0, N, 2)})
+    return read_project(folder)
+
+
+def gate_after(folder: Path, ranks: Ranks, gate: str = "", **keys: bool) -> Verdict:
+    project = make(folder, gate, **keys)  # type: ignore[arg-type]
+    accept_baseline(project)
+    write_run(folder, "ours", ranks)
+    return run_gate(project)
+
+
+def test_an_unknown_pinned_query_is_a_problem_of_the_project(tmp_path: Path) -> None:
+    project = make(tmp_path, 'pinned = ["q1", "q99"]')
+    for call in (run_gate, accept_baseline):
+        with pytest.raises(ProjectError, match=r"gate\.pinned\[1\]: the query set has no query"):
+            call(project)
+    assert not (tmp_path / ".searchmark").exists()
+
+
+@pytest.mark.parametrize("keys", ['measures = ["MRR"]', "floors = {MRR = 0.99}"])
+def test_a_limit_holds_a_measure_that_is_written_in_another_way(tmp_path: Path, keys: str) -> None:
+    # the scores call it RR; it falls by 0.5 / 24 = 0.0208
+    verdict = gate_after(tmp_path, {1: 2}, keys)
+    assert [v.measure for v in verdict.measures] == ["RR"]
+    assert not verdict.passed
+
+
+def test_a_pinned_query_fails_with_its_text(tmp_path: Path) -> None:
+    verdict = gate_after(tmp_path, {1: 2}, 'pinned = ["q1", "q2"]\nmax_drop = 0.5')
+    assert verdict.because == ("pinned query q1 got worse: RR 1.0000 -> 0.5000",)
+    assert verdict.pinned[0].text == "query 1"
+
+
+def test_a_guard_looks_at_its_category_only(tmp_path: Path) -> None:
+    gate = 'max_drop = 0.5\ncategory_max_drop = {x = "10%"}\nalpha = 0.05'
+    verdict = gate_after(tmp_path, {1: 2}, gate)
+    guard = next(v for v in verdict.categories if v.category == "x")
+    assert (guard.limit, guard.n_queries, guard.delta) == (pytest.approx(0.1), 4, -0.125)
+    assert "RR in category x" in (guard.blind or "")
+
+
+def test_queries_of_a_cluster_count_as_one(tmp_path: Path) -> None:
+    fallen = {q: 2 for q in range(8)}  # eight queries, but only two clusters of six
+    verdict = gate_after(tmp_path, fallen, "alpha = 0.05", cluster=True)
+    assert verdict.measures[0].p == pytest.approx(1 / 4)
+    assert verdict.passed
+    assert "24 queries in 6 clusters cannot tell" in verdict.blind[0]
+
+
+def test_without_clusters_the_same_loss_is_significant(tmp_path: Path) -> None:
+    verdict = gate_after(tmp_path, {q: 2 for q in range(8)}, "alpha = 0.05")
+    assert verdict.measures[0].p == pytest.approx(1 / 256, rel=0.1)
+    assert not verdict.passed
+
+
+def test_where_lower_is_better_is_read_from_the_measure(tmp_path: Path) -> None:
+    project = make(tmp_path, "", '["NumNonrelJudgedRet"]')
+    accept_baseline(project)
+    write_run(tmp_path, "ours", {})
+    v = run_gate(project).measures[0]
+    assert (v.measure, v.higher_is_better) == ("NumNonrelJudgedRet", False)
+
+
+def test_where_too_few_moved_an_earlier_run_of_another_system_is_used(tmp_path: Path) -> None:
+    project = make(tmp_path)
+    accept_baseline(project)
+    alone = run_gate(project)
+    assert alone.suggested_max_drop is None
+    assert "'searchmark run' with another system" in alone.suggestions[-1]
+
+    run_experiment(project, ["other"])
+    verdict = run_gate(project)
+    # 12 of 24 differ by 0.5: sd 0.2554, error 0.0521, and 2.56 of those at 23 degrees of freedom
+    assert verdict.suggested_max_drop == pytest.approx(0.134, abs=0.004)
+    assert "the difference to other, the system most like it, suggests" in verdict.suggestions[-1]
+    assert verdict.passed
+
+
+def test_a_damaged_store_is_passed_over(tmp_path: Path) -> None:
+    project = make(tmp_path)
+    accept_baseline(project)
+    folder = run_experiment(project, ["other"]).outcomes[0].folder
+    for damaged, text in (("scores.parquet", b"PAR1"), ("manifest.json", b"{\xff")):
+        (folder / damaged).write_bytes(text)
+        assert run_gate(project).suggested_max_drop is None
+
+
+def test_runs_over_other_judgments_are_not_used(tmp_path: Path) -> None:
+    project = make(tmp_path)
+    run_experiment(project, ["other"])
+    (tmp_path / "r.qrels").write_text("".join(f"q{q} 0 right 2\n" for q in range(N)))
+    accept_baseline(project)
+    assert run_gate(project).suggested_max_drop is None
