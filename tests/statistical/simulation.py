@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.stats.randomization import randomization_tests
+from searchmark.stats.tests import TESTS
+
 Floats = NDArray[np.float64]
+
+PERMUTATIONS = 8_191
+TOGETHER = 25
+"""Simulations that draw their signs together."""
 
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
 BEST = np.cumsum(DISCOUNT)
@@ -90,15 +97,44 @@ def true_mean(seed: int = 0) -> float:
     return float(Values(seed).single((1_000_000,)).mean())
 
 
-def false_alarms(
-    p_of: Callable[[Floats], float | None], differences: Floats, alpha: float = 0.05
-) -> float:
-    """Return the share of simulations, one a column, in which p is below `alpha`."""
-    found = [p_of(column) for column in differences.T]
-    return float(np.mean([p is not None and p < alpha for p in found]))
+def p_values(test: str, differences: Floats, clusters: list[int] | None = None) -> Floats:
+    """Return p of each simulation, one a column; 1 where the test says nothing.
+
+    Randomization draws its signs for some simulations at once, with a seed of their own: one seed
+    for all would make one error of drawing that of all.
+    """
+    if test != "randomization":
+        found = [TESTS[test].run(column, clusters=clusters) for column in differences.T]
+    else:
+        found = [
+            one
+            for start in range(0, differences.shape[1], TOGETHER)
+            for one in randomization_tests(
+                differences[:, start : start + TOGETHER],
+                clusters=clusters,
+                permutations=PERMUTATIONS,
+                seed=start,
+            )
+        ]
+    return np.array([1.0 if one.p is None else one.p for one in found])
+
+
+def alarms(test: str, differences: Floats, clusters: list[int] | None = None) -> float:
+    """Return the share of simulations in which p is below 0.05."""
+    return float(np.mean(p_values(test, differences, clusters) < 0.05))
 
 
 def coverage(ends: Sequence[tuple[float | None, float | None]], truth: float) -> float:
     """Return the share of intervals that hold the truth; one without ends does not."""
     held = [low is not None and high is not None and low <= truth <= high for low, high in ends]
     return float(np.mean(held))
+
+
+def spoilt_to_detect(n_queries: int, detectable: Callable[[float, int], float]) -> float:
+    """Return the share of queries to spoil so that the loss is the one that `detectable` names."""
+    spoilt = 0.1
+    for _ in range(20):
+        differences = Values(0).differences((200_000,), spoilt=spoilt)
+        goal = detectable(float(differences.std()), n_queries)
+        spoilt = min(1.0, spoilt * goal / -float(differences.mean()))
+    return spoilt
