@@ -1,0 +1,83 @@
+import pytest
+
+from searchmark.gate.cases import Background
+from searchmark.gate.policy import GatePolicy
+from searchmark.gate.suggestions import (
+    find_suggestions,
+    rounded_up,
+    suggested_max_drop,
+    suggestion_from_others,
+)
+from searchmark.gate.verdict import MeasureVerdict, Verdict
+
+IDS = [f"q{i:03}" for i in range(100)]
+
+
+def held(measure: str, detectable: float | None, limit: float | None = 0.02) -> MeasureVerdict:
+    return MeasureVerdict(measure, None, 0.5, 0.5, limit, None, None, detectable=detectable)
+
+
+def verdict(*measures: MeasureVerdict) -> Verdict:
+    return Verdict("s", measures, (), (), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0.0312, 0.032), (0.03, 0.03), (0.412, 0.42), (35.2, 36.0), (0.0999, 0.1), (1.0, 1.0)],
+)
+def test_a_size_is_rounded_up_to_two_digits(size: float, shown: float) -> None:
+    assert rounded_up(size) == shown
+
+
+def test_max_drop_must_be_shown_by_every_measure() -> None:
+    found = verdict(held("A", 0.031), held("B", 0.012), held("C", None), held("D", 0.9, None))
+    assert suggested_max_drop(found) == 0.031  # D is held to a floor only
+    assert suggested_max_drop(verdict(held("A", None))) is None
+
+
+def test_a_limit_that_the_queries_cannot_show_is_named() -> None:
+    found = verdict(held("A", 0.031), held("B", 0.012))
+    (sentence,) = find_suggestions(found, GatePolicy(system="s", alpha=0.1))
+    assert sentence == (
+        "max_drop is smaller than the losses these queries reveal of A: ask more queries, or set "
+        "max_drop = 0.031 (the smallest loss that is found four times in five at alpha 0.1: "
+        "A 0.031, B 0.012)"
+    )
+
+
+def test_a_limit_that_could_be_tighter_is_told_so() -> None:
+    (sentence,) = find_suggestions(verdict(held("A", 0.0101)), GatePolicy(system="s"))
+    assert sentence.startswith("the change seen suggests max_drop = 0.011 (")
+    assert "at alpha 0.05" in sentence
+
+
+def test_a_share_is_answered_with_a_share() -> None:
+    # 0.031 of a baseline of 0.5
+    policy = GatePolicy(system="s", max_drop="2%")
+    (sentence,) = find_suggestions(verdict(held("A", 0.031, 0.01)), policy)
+    assert 'set max_drop = "6.2%" (' in sentence
+
+
+def test_where_nothing_moved_nothing_is_suggested() -> None:
+    assert list(find_suggestions(verdict(held("A", None)), GatePolicy(system="s"))) == []
+
+
+def test_the_system_most_like_it_stands_in(scored) -> None:
+    ours = scored({"A": dict.fromkeys(IDS, 0.5)})
+    others = {
+        name: {"A": {q: 0.5 + by * (-1) ** i for i, q in enumerate(IDS)}}
+        for name, by in (("far", 0.3), ("near", 0.1), ("same", 0.0))
+    }
+    found = suggestion_from_others(ours, others, GatePolicy(system="s"), Background())
+    # error of the mean 0.1 / sqrt(99); 2.50 of those at 99 degrees of freedom
+    assert found.max_drop == pytest.approx(0.0252, abs=0.0003)
+    assert "the difference to near, the system most like it, suggests max_drop = 0.026" in (
+        found.text
+    )
+
+
+def test_without_another_system_it_says_what_to_run(scored) -> None:
+    ours = scored({"A": dict.fromkeys(IDS, 0.5)})
+    found = suggestion_from_others(ours, {}, GatePolicy(system="s"), Background())
+    assert found.max_drop is None
+    assert "'searchmark run' with another system" in found.text
