@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from searchmark.errors import InputError
+from searchmark.errors import InputError, nearest
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from searchmark.data.judged import Judged
     from searchmark.measures.spec import Measure
     from searchmark.measures.ties import Band
+    from searchmark.stats.comparison import Family, Settings
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@100", "AP")
 PROFILE = "trec"
@@ -76,6 +77,12 @@ class Result:
         names = {"system": pl.String, "query_id": pl.String, "measure": pl.String}
         return pl.DataFrame(rows, schema={**names, "value": pl.Float64}, orient="row")
 
+    def compare(
+        self, reference: str | None = None, *, settings: "Settings | None" = None
+    ) -> "Compared":
+        """Compare all pairs of runs, or all others with the `reference`, on every measure."""
+        return Compared(compare_all(self.evaluation, reference=reference, settings=settings))
+
     def __getitem__(self, measure: str) -> float | None:
         """Return the mean of a measure, where a single run was evaluated."""
         if len(self.evaluation.systems) != 1:
@@ -94,6 +101,58 @@ class Result:
         from searchmark.reports.markup import html_table
 
         return html_table(comparison_table(self.evaluation), convention_lines(self.evaluation))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Runs compared with each other; shows itself as a table and in words."""
+
+    family: "Family"
+
+    def __repr__(self) -> str:
+        """Return the tables and sentences as plain text."""
+        from searchmark.reports.render import comparison_text
+
+        return comparison_text(self.family, "terminal")
+
+    def _repr_html_(self) -> str:
+        """Return the tables and sentences for a notebook."""
+        from searchmark.reports.comparison import comparison_tables, sentences
+        from searchmark.reports.markup import html_table
+
+        tables = comparison_tables(self.family, drawn=False)
+        return "".join(html_table(t) for t in tables[:-1]) + html_table(
+            tables[-1], [*sentences(self.family), self.family.sentence]
+        )
+
+
+def compare_all(
+    evaluation: Evaluation,
+    *,
+    reference: str | None = None,
+    settings: "Settings | None" = None,
+    clusters: Mapping[str, str] | None = None,
+) -> "Family":
+    """Compare the systems of an evaluation; see `searchmark.stats.comparison.compare`.
+
+    Raises InputError where there are fewer than two, or none is called `reference`.
+    """
+    from searchmark.stats.comparison import DEFAULTS, compare
+
+    names = [s.system for s in evaluation.systems]
+    if len(names) < 2:
+        raise InputError(
+            f"there is nothing to compare with {names[0] if names else 'nothing'}",
+            fix="give two systems or run files, or more",
+        )
+    if reference is not None and reference not in names:
+        raise InputError(f"no system is called '{reference}'", fix=nearest(reference, names))
+    return compare(
+        {s.system: s.per_query for s in evaluation.systems},
+        reference=reference,
+        settings=settings or DEFAULTS,
+        clusters=clusters,
+    )
 
 
 def evaluate(
@@ -188,6 +247,23 @@ def evaluate_files(
     if complete:
         parsed = [_counting_missing(m) for m in parsed]
     return summarized(hits, parsed, profile, ties=ties)
+
+
+def compared(
+    hits: "Mapping[str, Hits]",
+    measures: Sequence[str],
+    *,
+    systems: Sequence[str] = (),
+    reference: str | None = None,
+    settings: "Settings | None" = None,
+) -> "Family":
+    """Score hits by name and compare the runs (`systems` of them, all by default)."""
+    for name in (*systems, *([reference] if reference else [])):
+        if name not in hits:
+            raise InputError(f"no run is called '{name}'", fix=nearest(name, hits))
+    chosen = {n: h for n, h in hits.items() if not systems or n in (*systems, reference)}
+    result = evaluate_files(chosen, measures, ties=False)
+    return compare_all(result.evaluation, reference=reference, settings=settings)
 
 
 def _counting_missing(measure: "Measure") -> "Measure":

@@ -3,6 +3,7 @@
 A command's module is imported when the command is called, so that ``--help`` stays quick.
 """
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -21,6 +22,7 @@ COMMANDS = {
     "init": ("searchmark.cli.init:init", "Write a project file for the data in a folder."),
     "eval": ("searchmark.cli.eval:evaluate", "Evaluate run files against judgments."),
     "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
+    "compare": ("searchmark.cli.compare:compare", "Tell which differences can be trusted."),
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),
@@ -83,7 +85,9 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
     given = [a for a in given if a != "--debug"]
     if COMPLETION in os.environ:
         cli.main(given, prog_name="searchmark")  # answers the shell and exits
-    sys.exit(_run(given, debug=debug))
+    code = _run(given, debug=debug)
+    gc.freeze()  # the process ends: looking through all objects for cycles would only cost time
+    sys.exit(code)
 
 
 def _run(arguments: list[str], *, debug: bool) -> int:

@@ -27,6 +27,7 @@ from searchmark.measures.score import summarize
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
 from searchmark.stats.means import with_intervals
+from searchmark.stats.sensitivity import sensitivities
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Progress, System
 from searchmark.version import __version__
@@ -191,4 +192,5 @@ def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
             *find_notes(inputs, {o.system: o.hits for o in outcomes}),
             *_strangers(inputs, outcomes),
         ),
+        sensitivity=sensitivities([o.scores for o in outcomes], inputs.measures, inputs.groups),
     )

@@ -53,6 +53,25 @@ class SystemScores:
         return next(m for m in self.means if m.measure == measure)
 
 
+class Sensitivity(NamedTuple):
+    """What differences of one measure can be seen, over all queries or a category of them.
+
+    `deviation` is the standard deviation of a query's difference between the two systems that are
+    most alike; of a single system it is that of two unrelated ones of its spread (`basis` is
+    "pairs" or "one system"). `detectable` is the true difference that four of five such
+    query sets would show at the 5 % level; `needed` says how many queries would show another one.
+    """
+
+    measure: str
+    category: str | None
+    n_queries: int
+    n_clusters: int | None
+    basis: str
+    deviation: float
+    detectable: float
+    needed: tuple[tuple[float, int], ...]
+
+
 class Counts(NamedTuple):
     """What a run's numbers rest on.
 
@@ -79,7 +98,8 @@ class Evaluation:
 
     `conventions` maps a measure to its full notation with every parameter in force; `profile` names
     the defaults. `notes` are sentences that the reader of the numbers needs. `counts` and `bands`
-    (how far ties move a mean) are by system, where they were asked for.
+    (how far ties move a mean) are by system, where they were asked for. `sensitivity` says which
+    differences these queries can show.
     """
 
     systems: tuple[SystemScores, ...]
@@ -91,3 +111,4 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)
     bands: "Mapping[str, Mapping[str, Band]]" = field(default_factory=dict)
+    sensitivity: tuple[Sensitivity, ...] = ()

@@ -55,11 +55,11 @@ def category_table(evaluation: "Evaluation", system: str) -> Table | None:
         by_name = {m.measure: m for m in means}
         cells = [by_name[n] for n in names]
         rows.append((category, evaluation.categories.get(category), *(c.value for c in cells)))
-        sure.append(cells)
+        sure.append(cells[:1])  # the first measure's interval; all of them would be too wide
         if any(_below_one(c) for c in cells):
             rows.append(("  ceiling", None, *(c.ceiling if _below_one(c) else None for c in cells)))
             sure.append([])
-    sure.append([scores.mean(n) for n in names])
+    sure.append([scores.mean(names[0])])
     rows.append(("all", evaluation.n_queries, *(scores.mean(n).value for n in names)))
     return Table(
         f"{system} by category",
@@ -103,6 +103,36 @@ def legend(comparison: Table) -> str:
     if comparison.spans:
         parts.append("[low, high]: where the mean over all such queries lies, 95 times in 100")
     return "; ".join(parts)
+
+
+def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
+    """Return what these queries can show, in a sentence or two; nothing where nobody asked."""
+    overall = [s for s in evaluation.sensitivity if s.category is None]
+    if not overall:
+        return []
+    first = overall[0]
+    counted = f" in {first.n_clusters:,} clusters" if first.n_clusters else ""
+    alike = [s for s in overall if s.n_queries == first.n_queries]
+    sizes = _listed([f"{s.detectable:.3f} {s.measure}" for s in alike])
+    basis = "the two most alike of these systems"
+    if first.basis != "pairs":
+        basis = "two unrelated systems like this one"
+    lines = [
+        f"With {_queries(first.n_queries)}{counted}, differences under {sizes} are not detectable "
+        f"(by {basis}; 80% power at the 5% level)."
+    ]
+    if first.needed:
+        takes = _listed([f"{d:g} about {n:,}" for d, n in first.needed])
+        lines[0] += f" To see a difference in {first.measure} of {takes} queries are needed."
+    parts = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
+    if parts:
+        each = ", ".join(f"{s.category} {s.detectable:.3f} ({s.n_queries:,})" for s in parts)
+        lines.append(f"The least that each category (queries) shows in {first.measure}: {each}.")
+    return lines
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def ties_table(evaluation: "Evaluation") -> Table | None:

@@ -6,10 +6,12 @@ from searchmark.version import __version__
 
 if TYPE_CHECKING:
     from searchmark.gate.verdict import MeasureVerdict, QueryChange, Verdict
-    from searchmark.measures.summary import Evaluation, Mean, SystemScores
+    from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
     from searchmark.reports.table import Table
+    from searchmark.stats.comparison import Family
 
 EVALUATION_FORMAT = "searchmark/evaluation/1"
+COMPARISON_FORMAT = "searchmark/comparison/1"
 VERDICT_FORMAT = "searchmark/gate/1"
 
 
@@ -27,9 +29,15 @@ def evaluation_json(evaluation: "Evaluation", *, per_query: bool = False) -> str
             "profile": evaluation.profile,
             "conventions": dict(evaluation.conventions),
             "digests": dict(evaluation.digests),
+            "sensitivity": [_sensitivity(s) for s in evaluation.sensitivity],
             "notes": list(evaluation.notes),
         }
     )
+
+
+def _sensitivity(found: "Sensitivity") -> dict[str, Any]:
+    needed = [{"difference": d, "n_queries": n} for d, n in found.needed]
+    return {**found._asdict(), "needed": needed}
 
 
 def _system(scores: "SystemScores", evaluation: "Evaluation", *, per_query: bool) -> dict[str, Any]:
@@ -62,6 +70,33 @@ def _mean(mean: "Mean") -> dict[str, Any]:
         "n_skipped": mean.n_skipped,
         "unjudged_share": mean.unjudged_share,
     }
+
+
+def comparison_json(family: "Family") -> str:
+    """Return compared systems as JSON in full double precision."""
+    from searchmark.reports.comparison import TABLE_COLUMNS
+
+    return _text(
+        {
+            "format": COMPARISON_FORMAT,
+            "searchmark": __version__,
+            "comparisons": [
+                {
+                    **{name: getattr(c, name) for name in TABLE_COLUMNS},
+                    "p_by_test": dict(c.p_by_test),
+                    "interval": c.interval_method,
+                    "n_clusters": c.n_clusters,
+                    "note": c.note,
+                }
+                for c in family.comparisons
+            ],
+            "correction": family.correction,
+            "alpha": family.alpha,
+            "sentence": family.sentence,
+            "detectable": dict(family.detectable),
+            "notes": list(family.notes),
+        }
+    )
 
 
 def verdict_json(verdict: "Verdict") -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from searchmark.reports import comparison as comparisons
 from searchmark.reports import evaluation as evaluations
 from searchmark.reports import machine, markup, terminal
 from searchmark.reports import verdict as verdicts
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from searchmark.gate.baseline import Baseline
     from searchmark.gate.verdict import Verdict
     from searchmark.measures.summary import Evaluation
+    from searchmark.stats.comparison import Family
 
 MEAN_COLUMNS = (
     *("system", "category", "measure", "mean", "low", "high"),
@@ -44,13 +46,15 @@ def evaluation_text(
     elif evaluations.needs_counts(evaluation):
         tables.append(evaluations.counts_table(evaluation))
     conventions = evaluations.convention_lines(evaluation)
+    seen = tuple(evaluations.sensitivity_lines(evaluation))
     legend = evaluations.legend(tables[0])
     if form == "markdown":
-        notes = [("What the means hide", evaluation.notes)]
+        notes = [("What these queries can show", seen), ("What the means hide", evaluation.notes)]
         return _markdown(tables, notes, conventions, look.digits)
     parts = [terminal.table_text(t, look) for t in tables]
     parts[0] += "\n" + terminal.paragraph(legend, width=look.width) + "\n" if legend else ""
     parts += [
+        terminal.bullets("What these queries can show", seen, width=look.width),
         terminal.bullets("What the means hide", evaluation.notes, width=look.width),
         terminal.paragraph("Conventions: " + "; ".join(conventions), width=look.width, indent="  ")
         + "\n",
@@ -76,6 +80,25 @@ def verdict_text(verdict: "Verdict", form: str, look: Look = PLAIN) -> str:
     parts += [terminal.paragraph(head, width=look.width) + "\n" + reasons]
     parts += [terminal.bullets(title, found, width=look.width) for title, found in others if found]
     return "\n".join(parts)
+
+
+def comparison_text(family: "Family", form: str, look: Look = PLAIN) -> str:
+    """Return compared systems in one of `FORMATS`."""
+    if form == "json":
+        return machine.comparison_json(family)
+    if form == "csv":
+        return markup.csv_text(comparisons.TABLE_COLUMNS, comparisons.plain_rows(family))
+    words = (comparisons.trusted_title(family), tuple(comparisons.sentences(family)))
+    notes = ("Note", family.notes)
+    tables = comparisons.comparison_tables(family, drawn=form == "terminal")
+    footing = tuple(comparisons.footing(family))
+    if form == "markdown":
+        return _markdown(tables, [words, ("How it was computed", footing), notes], [], look.digits)
+    parts = [terminal.table_text(t, look) for t in tables]
+    parts += [terminal.bullets(*words, width=look.width)]
+    parts += [terminal.paragraph(line, width=look.width) + "\n" for line in footing]
+    parts += [terminal.bullets(*notes, width=look.width)]
+    return "\n".join(filter(None, parts))
 
 
 def baseline_text(baseline: "Baseline", form: str, look: Look = PLAIN) -> str:

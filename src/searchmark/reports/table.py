@@ -55,7 +55,8 @@ def span_text(table: Table, at: tuple[int, int], digits: int) -> str:
         return ""
     low, high = table.spans[at]
     short = max(digits - 1, 1)
-    return f"[{low:.{short}f}, {high:.{short}f}]"
+    sign = "+" if at[1] in table.signed else ""
+    return f"[{low:{sign}.{short}f}, {high:{sign}.{short}f}]"
 
 
 def clean(text: str) -> str:

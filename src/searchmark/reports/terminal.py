@@ -14,6 +14,8 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 def table_text(table: Table, look: Look) -> str:
     """Return a table as text; where it is too wide its rows become blocks of lines."""
+    if table.spans and _natural_width(table, look.digits) > look.width:
+        table = table._replace(spans={})  # rather the numbers side by side than their intervals
     if _natural_width(table, look.digits) > look.width:
         return _blocks(table, look.digits)
     from rich.cells import cell_len

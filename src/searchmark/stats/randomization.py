@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from searchmark.errors import InputError
 from searchmark.stats.paired import Alternative, Floats, PairedTest, check_alternative, units_of
@@ -15,11 +14,8 @@ EXACT_UNITS = 16
 ROWS = 8192
 """Permutations made at a time; a multiple of 8, and part of what a seed means."""
 
-BYTE_TABLE_COLUMNS = 40
-"""Up to so many columns a look-up of eight signs at once is quicker than a matrix product."""
-
-PRODUCT_GROUPS = 32
-"""Eights of signs that are unpacked at a time for a matrix product."""
+COLUMNS = 32
+"""Columns whose sums are made together: more of them leave the processor's cache."""
 
 THREADS = 2
 _CLOSE = 1e-10
@@ -105,7 +101,8 @@ def randomization_tests(
     units = units_of(table, clusters)
     cases = [_Case(column, alternative) for column in units.T]
     drawn = [case for case in cases if case.n > 1 and len(case.sizes) > EXACT_UNITS]
-    for case, beyond in zip(drawn, _count_drawn(drawn, permutations, seed), strict=True):
+    counts = _count_drawn(drawn, permutations, seed) if drawn else []
+    for case, beyond in zip(drawn, counts, strict=True):
         case.p = (beyond + 1) / (permutations + 1)
     return [case.result() for case in cases]
 
@@ -160,28 +157,27 @@ def _all_sums(sizes: Floats) -> Floats:
 
 def _count_drawn(cases: list[_Case], permutations: int, seed: int) -> list[int]:
     """Count for each case the drawn assignments that are as far as the one seen."""
-    if not cases:
-        return []
     parts = [min(ROWS, permutations - start) for start in range(0, permutations, ROWS)]
     streams = np.random.SeedSequence(seed).spawn(len(parts))
-    padded = _padded(cases)
-    # a matrix product brings its own threads, and two layers of them wait for each other
-    few = len(cases) <= BYTE_TABLE_COLUMNS
-    make, threads = (_by_tables, THREADS) if few else (_by_product, 1)
+    blocks = [cases[start : start + COLUMNS] for start in range(0, len(cases), COLUMNS)]
+    sizes = [_in_eights(block) for block in blocks]
 
     def work(rows: int, stream: np.random.SeedSequence) -> list[int]:
-        sums = make(padded, np.random.SFC64(stream))[:rows]
-        return [case.beyond(sums[:, i]) for i, case in enumerate(cases)]
+        counts = []
+        for block, padded in zip(blocks, sizes, strict=True):
+            sums = _signed_sums(padded, np.random.SFC64(stream))[:rows]  # each time the same signs
+            counts += [case.beyond(sums[:, i]) for i, case in enumerate(block)]
+        return counts
 
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(threads) as workers:
+    with ThreadPoolExecutor(THREADS) as workers:
         counts = list(workers.map(work, parts, streams))
     return [sum(column) for column in zip(*counts, strict=True)]
 
 
-def _padded(cases: list[_Case]) -> Floats:
-    """Return the sizes of all cases in eights, shape (groups, 8, k), zeros where there is none."""
+def _in_eights(cases: list[_Case]) -> Floats:
+    """Return the sizes of cases in eights, shape (groups, 8, k), zeros where there is none."""
     groups = -(-max(len(case.sizes) for case in cases) // 8)
     padded = np.zeros((groups * 8, len(cases)))
     for i, case in enumerate(cases):
@@ -189,33 +185,16 @@ def _padded(cases: list[_Case]) -> Floats:
     return padded.reshape(groups, 8, len(cases))
 
 
-def _draw(stream: np.random.BitGenerator, groups: int = 1) -> NDArray[np.uint8]:
-    """Return eight signs for each of `ROWS` permutations, as bits of a byte, shape (groups, ROWS).
+def _signed_sums(padded: Floats, stream: np.random.BitGenerator) -> Floats:
+    """Return sums under drawn signs, shape (ROWS, k).
 
-    The sign of a place in a permutation depends on the seed alone, not on what else is tested.
+    A byte holds the signs of eight places, and looks up their signed sum among all 256 there are.
+    The sign of a place depends on the seed alone, not on what else is tested.
     """
-    words = np.asarray(stream.random_raw(groups * ROWS // 8), np.uint64)
-    return words.astype("<u8", copy=False).view(np.uint8).reshape(groups, ROWS)
-
-
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-
-
-def _by_tables(padded: Floats, stream: np.random.BitGenerator) -> Floats:
-    """Return signed sums, shape (ROWS, k): a byte looks up the sum of eight signed sizes."""
-    signs = _BITS * 2.0 - 1.0
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    signs = 2.0 * bits - 1.0
     sums = np.zeros((ROWS, padded.shape[2]))
-    for group in padded:
-        sums += (signs @ group).take(_draw(stream)[0], axis=0)
+    for eight in padded:
+        words = np.asarray(stream.random_raw(ROWS // 8), np.uint64)
+        sums += (signs @ eight).take(words.astype("<u8", copy=False).view(np.uint8), axis=0)
     return sums
-
-
-def _by_product(padded: Floats, stream: np.random.BitGenerator) -> Floats:
-    """Return what `_by_tables` does, from products with the bits: the cost is in unpacking them."""
-    sums = np.zeros((padded.shape[2], ROWS))
-    for start in range(0, len(padded), PRODUCT_GROUPS):
-        some = padded[start : start + PRODUCT_GROUPS]
-        bits = np.unpackbits(_draw(stream, len(some))[:, None], axis=1).reshape(-1, ROWS)
-        sums += some.reshape(len(bits), -1).T @ bits.astype(np.float64)
-    signed: Floats = 2.0 * sums.T - padded.sum(axis=(0, 1))
-    return signed

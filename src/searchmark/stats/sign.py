@@ -73,4 +73,5 @@ def _at_least(k: int, n: int) -> float:
         return 1.0
     if n > _COUNTED:
         return beta_share(0.5, k, n - k + 1)
-    return sum(comb(n, i) for i in range(k, n + 1)) / 2**n
+    ways: int = sum(comb(n, i) for i in range(k, n + 1))
+    return ways / (1 << n)

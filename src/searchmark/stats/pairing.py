@@ -1,0 +1,153 @@
+"""Scores of two systems brought together: the queries that both have a value for, in one order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import ceil, isfinite, log10, nan
+
+import numpy as np
+
+from searchmark.errors import InputError, nearest
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.score import GEOMETRIC_FLOOR
+from searchmark.measures.spec import Aggregate
+from searchmark.stats.paired import Floats
+from searchmark.stats.resampling import grouped
+
+Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""System -> measure -> query id -> value; a query without a value is not in it."""
+
+_DIGITS = 12
+_SAME = 1e-12
+
+
+class Pair:
+    """One measure of two systems, over the queries that both have a value for.
+
+    `queries` says which of all queries these are, and is equal for pairs over the same. `labels`
+    are their clusters, None where each stands alone. `n_left_out` counts queries that only one of
+    the two has a value for. A measure that is not ours is a mean, and more of it is better.
+    """
+
+    def __init__(
+        self, names: tuple[str, str, str], sides: tuple[Floats, Floats], labels: Sequence[object]
+    ) -> None:
+        self.a, self.b, self.measure = names
+        here = [np.isfinite(side) for side in sides]
+        both = here[0] & here[1]
+        self.queries = both.tobytes()
+        self.n, self.n_left_out = int(both.sum()), int((here[0] ^ here[1]).sum())
+        self.values_a, self.values_b = sides[0][both], sides[1][both]
+        kept = [label for label, keep in zip(labels, both.tolist(), strict=True) if keep]
+        self.labels = kept if _are_shared(kept) else None
+        self.aggregate, self.higher_is_better = _kind(self.measure)
+
+    @cached_property
+    def differences(self) -> Floats:
+        """What each query gains, b - a; of logarithms for a geometric mean.
+
+        The last digits are cut: sums of the same numbers may differ there by their order.
+        """
+        a, b = self.values_a, self.values_b
+        if self.aggregate == "geometric":
+            a, b = (np.log(np.maximum(values, GEOMETRIC_FLOOR)) for values in (a, b))
+        largest = max(float(np.abs(side).max(initial=0)) for side in (a, b))
+        return np.round(b - a, _DIGITS - (ceil(log10(largest)) if largest > 1 else 0))
+
+    def means(self) -> tuple[float, float]:
+        """Return the number of each system: the mean, or what the measure has in its place."""
+        sides = (self.values_a, self.values_b)
+        if self.aggregate == "geometric":
+            logs = [np.log(np.maximum(side, GEOMETRIC_FLOOR)).mean() for side in sides]
+            return float(np.exp(logs[0])), float(np.exp(logs[1]))
+        return float(sides[0].mean()) * self.scale, float(sides[1].mean()) * self.scale
+
+    @property
+    def scale(self) -> float:
+        """By what a mean over the queries is multiplied to give the measure's number."""
+        return float(self.n) if self.aggregate == "sum" else 1.0
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many clusters the queries come in; None where each stands alone."""
+        return None if self.labels is None else self.spread[1]
+
+    @cached_property
+    def spread(self) -> tuple[float, int]:
+        """The standard deviation of what is independent, and how many of that there are.
+
+        Of queries it is theirs. Of clusters it is that of as many single queries whose mean would
+        be as unsure: the influence of each cluster on the mean, scaled.
+        """
+        sums, sizes = grouped(self.differences[:, None], self.labels)
+        n = len(sums)
+        if n < 2:
+            return 0.0, n
+        influence = sums[:, 0] - float(sums.sum() / sizes.sum()) * sizes
+        sd = float(np.sqrt((influence**2).sum() / (n - 1))) * n / float(sizes.sum())
+        is_none = sd <= _SAME * float(np.abs(self.differences).max())
+        return (0.0 if is_none else sd), n
+
+
+def _are_shared(labels: Sequence[object]) -> bool:
+    given = [label for label in labels if label is not None]
+    return len(set(given)) < len(given)
+
+
+def _kind(measure: str) -> tuple[Aggregate, bool]:
+    """Return how a measure is taken over queries, and whether more of it is better."""
+    try:
+        spec = parse_measure(measure).spec
+    except InputError:
+        return "mean", True
+    return spec.aggregate, spec.higher_is_better
+
+
+def pairs_of(
+    scores: Scores, reference: str | None, clusters: Mapping[str, str] | None
+) -> list[Pair]:
+    """Return what is to be compared, by measure, then systems in the order given.
+
+    Raises InputError where there are not two systems, the reference is none of them, or a value is
+    no finite number.
+    """
+    by_two = _two_by_two(list(scores), reference)
+    ids = sorted({q for of in scores.values() for values in of.values() for q in values})
+    labels = [None if clusters is None else clusters.get(q) for q in ids]
+    columns = {
+        (system, measure): _column(values, ids, f"{measure} of {system}")
+        for system, of in scores.items()
+        for measure, values in of.items()
+    }
+    measures = dict.fromkeys(measure for of in scores.values() for measure in of)
+    return [
+        Pair((a, b, measure), (columns[a, measure], columns[b, measure]), labels)
+        for measure in measures
+        for a, b in by_two
+        if (a, measure) in columns and (b, measure) in columns
+    ]
+
+
+def _two_by_two(systems: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    if len(systems) < 2:
+        have = f"there is only '{systems[0]}'" if systems else "there is none"
+        raise InputError(f"a comparison needs two systems, and {have}", fix="give two or more")
+    if reference is None:
+        return list(combinations(systems, 2))
+    if reference not in systems:
+        raise InputError(
+            f"the reference '{reference}' is no system compared", fix=nearest(reference, systems)
+        )
+    return [(reference, other) for other in systems if other != reference]
+
+
+def _column(values: Mapping[str, float], ids: Iterable[str], what: str) -> Floats:
+    """Return one value for each id, NaN where there is none."""
+    column = np.array([values.get(q, nan) for q in ids], np.float64)
+    if np.count_nonzero(np.isfinite(column)) < len(values):
+        wrong = min(q for q, value in values.items() if not isfinite(value))
+        raise InputError(
+            f"{what} is {values[wrong]} for the query '{wrong}', which is no finite number",
+            fix="leave out queries without a value",
+        )
+    return column
