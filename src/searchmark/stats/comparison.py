@@ -171,7 +171,7 @@ def compare(
         alpha=settings.alpha,
         sentence=what_was_corrected(pairs, n_tested, settings.correction, settings.alpha),
         detectable={m: _largest(made, m) for m in dict.fromkeys(c.measure for c in made)},
-        notes=tuple(what_to_know(pairs, list(scores))),
+        notes=tuple(what_to_know(pairs, scores)),
     )
 
 

@@ -120,12 +120,15 @@ def pairs_of(
         for measure, values in of.items()
     }
     measures = dict.fromkeys(measure for of in scores.values() for measure in of)
-    return [
+    found = [
         Pair((a, b, measure), (columns[a, measure], columns[b, measure]), labels)
         for measure in measures
         for a, b in by_two
         if (a, measure) in columns and (b, measure) in columns
     ]
+    if not found:
+        raise InputError("the systems share no measure", fix="measure the same of each")
+    return found
 
 
 def _two_by_two(systems: Sequence[str], reference: str | None) -> list[tuple[str, str]]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from searchmark.stats.pairing import Pair
+from searchmark.stats.pairing import Pair, Scores
 
 _METHOD = {
-    "holm": "by Holm's method: with {}% chance at most is any difference called real that is not",
-    "bh": "by Benjamini and Hochberg's method: of the differences called real, {}% at most are not",
+    "holm": "Holm's method, so that the chance of calling any difference real by mistake is at most",
+    "bh": "Benjamini and Hochberg's method, so that the share of mistakes among the differences "
+    "called real is at most",
 }
 
 
@@ -25,8 +26,8 @@ def what_was_corrected(pairs: Sequence[Pair], n_tested: int, correction: str, al
             f"{100 * alpha:g} in 100 look real.{rest}"
         )
     return (
-        f"The p-values are corrected for {made} "
-        f"{_METHOD[correction].format(f'{100 * alpha:g}')}. The intervals are not corrected.{rest}"
+        f"The p-values are corrected for {made} by {_METHOD[correction]} "
+        f"{100 * alpha:g}%. The intervals are not corrected.{rest}"
     )
 
 
@@ -41,10 +42,10 @@ def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def what_to_know(pairs: Sequence[Pair], systems: Sequence[str]) -> Iterator[str]:
+def what_to_know(pairs: Sequence[Pair], scores: Scores) -> Iterator[str]:
     """Yield what the reader of the comparisons needs: queries and measures that one side lacks."""
     yield from _left_out(pairs)
-    yield from _lacking(pairs, systems)
+    yield from _lacking(scores)
     clustered = [p for p in pairs if p.n_clusters is not None]
     if clustered:
         counts = sorted({p.n_clusters or 0 for p in clustered})
@@ -64,28 +65,23 @@ def _left_out(pairs: Sequence[Pair]) -> Iterator[str]:
         if p.n_left_out:
             cases.setdefault((f"{p.b} and {p.a}", p.n, p.n_left_out), []).append(p.measure)
     told: dict[tuple[int, int, str], list[str]] = {}
-    for (names, n, out), measures in cases.items():
+    for (name, n, out), measures in cases.items():
         where = "" if set(measures) == every else f" on {', '.join(measures)}"
-        told.setdefault((n, out, where), []).append(names)
-    for (n, out, where), names_of in told.items():
-        over = f"over the {n:,} that both have a value for, {out:,} left out"
-        yield (
-            f"{'; '.join(names_of)}{where} do not have the same queries: "
-            f"{over if n else 'there is none that both have a value for'}."
-        )
+        told.setdefault((n, out, where), []).append(name)
+    for (n, out, where), names in told.items():
+        if n:
+            over = f"over the {n:,} queries that both have a value for, {out:,} left out"
+            yield f"{'; '.join(names)}: compared{where} {over}."
+        else:
+            yield f"{'; '.join(names)}: not compared{where}, as no query has a value of both."
 
 
-def _lacking(pairs: Sequence[Pair], systems: Sequence[str]) -> Iterator[str]:
-    """Say which measures were compared for some systems only."""
+def _lacking(scores: Scores) -> Iterator[str]:
+    """Say which systems have no value of a measure that others have."""
     told: dict[tuple[str, ...], list[str]] = {}
-    for measure in dict.fromkeys(p.measure for p in pairs):
-        there = {name for p in pairs if p.measure == measure for name in (p.a, p.b)}
-        without = tuple(s for s in systems if s not in there)
+    for measure in dict.fromkeys(measure for of in scores.values() for measure in of):
+        without = tuple(system for system, of in scores.items() if measure not in of)
         if without:
             told.setdefault(without, []).append(measure)
     for without, measures in told.items():
-        yield f"{', '.join(without)}: not compared on {', '.join(measures)}, of which {_has(without)} no value."
-
-
-def _has(names: Sequence[str]) -> str:
-    return "it has" if len(names) == 1 else "they have"
+        yield f"There is no value of {', '.join(measures)} for {', '.join(without)}."
