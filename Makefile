@@ -47,6 +47,7 @@ pictures: setup
 	$(PIP) install --require-hashes -r requirements/docs.txt
 	$(BIN)/searchmark demo build/demo >/dev/null
 	$(BIN)/searchmark run build/demo --format json | $(BIN)/python docs/pictures.py
+	$(BIN)/python docs/calibration.py  # some minutes: it simulates
 
 # The synthetic runs are made by gen_run.py beside the test collections; BENCH keeps them.
 BENCH ?= build/bench

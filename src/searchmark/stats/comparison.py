@@ -164,12 +164,13 @@ def compare(
     ordered = [by_name[p.measure, p.a, p.b] for p in pairs]
     adjusted = CORRECTIONS[settings.correction]([c.p for c in ordered])
     made = tuple(replace(c, p_adjusted=p) for c, p in zip(ordered, adjusted, strict=True))
-    n_tested = sum(p is not None for p in adjusted)
+    tested = [pair for pair, p in zip(pairs, adjusted, strict=True) if p is not None]
+    n_untested = len(pairs) - len(tested)
     return Family(
         comparisons=made,
         correction=settings.correction,
         alpha=settings.alpha,
-        sentence=what_was_corrected(pairs, n_tested, settings.correction, settings.alpha),
+        sentence=what_was_corrected(tested, n_untested, settings.correction, settings.alpha),
         detectable={m: _largest(made, m) for m in dict.fromkeys(c.measure for c in made)},
         notes=tuple(what_to_know(pairs, scores)),
     )

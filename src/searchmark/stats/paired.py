@@ -49,6 +49,12 @@ def units_of(differences: Floats, clusters: Sequence[object] | None) -> Floats:
     return sums[:, 0] if differences.ndim == 1 else sums
 
 
+def alone(test: str, differences: Floats) -> PairedTest:
+    """Return what a test finds where there is only one query, or one cluster of queries."""
+    one = "one query" if len(differences) == 1 else "one cluster of queries"
+    return PairedTest(test, None, 1, is_exact=False, note=f"{one} tells nothing of others")
+
+
 def check_alternative(alternative: str) -> None:
     """Refuse an alternative that is none of the three."""
     known = get_args(Alternative)

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from searchmark.errors import InputError
-from searchmark.stats.paired import Alternative, Floats, PairedTest, check_alternative, units_of
+from searchmark.stats.paired import (
+    Alternative,
+    Floats,
+    PairedTest,
+    alone,
+    check_alternative,
+    units_of,
+)
 
 PERMUTATIONS = 100_000
 EXACT_UNITS = 16
@@ -104,7 +111,7 @@ def randomization_tests(
     counts = _count_drawn(drawn, permutations, seed) if drawn else []
     for case, beyond in zip(drawn, counts, strict=True):
         case.p = (beyond + 1) / (permutations + 1)
-    return [case.result() for case in cases]
+    return [alone("randomization", table) if case.n == 1 else case.result() for case in cases]
 
 
 class _Case:
@@ -130,8 +137,6 @@ class _Case:
 
     def result(self) -> PairedTest:
         """Return what was found, counting all signs where that is possible."""
-        if self.n == 1:
-            return PairedTest("randomization", None, 1, True, "one query tells nothing of others")
         if self.p is not None:
             return PairedTest("randomization", self.p, self.n, False)
         p = self.beyond(_all_sums(self.sizes)) / 2 ** len(self.sizes)

@@ -5,7 +5,14 @@ from math import comb
 
 import numpy as np
 
-from searchmark.stats.paired import Alternative, Floats, PairedTest, check_alternative, units_of
+from searchmark.stats.paired import (
+    Alternative,
+    Floats,
+    PairedTest,
+    alone,
+    check_alternative,
+    units_of,
+)
 from searchmark.stats.student import beta_share
 
 _COUNTED = 1000
@@ -57,7 +64,7 @@ def sign_test(
     check_alternative(alternative)
     units = units_of(differences, clusters)
     if len(units) == 1:
-        return PairedTest("sign", None, 1, True, "one query tells nothing of others")
+        return alone("sign", differences)
     wins, losses = int(np.count_nonzero(units > 0)), int(np.count_nonzero(units < 0))
     n = wins + losses
     if n == 0:

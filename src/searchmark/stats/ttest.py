@@ -5,7 +5,14 @@ from math import sqrt
 
 import numpy as np
 
-from searchmark.stats.paired import Alternative, Floats, PairedTest, check_alternative, units_of
+from searchmark.stats.paired import (
+    Alternative,
+    Floats,
+    PairedTest,
+    alone,
+    check_alternative,
+    units_of,
+)
 from searchmark.stats.student import t_above
 
 _SAME = 1e-12
@@ -59,7 +66,7 @@ def t_test(
     units = np.sort(units_of(differences, clusters))
     n = len(units)
     if n == 1:
-        return PairedTest("t", None, n, False, "one query tells nothing of others")
+        return alone("t", differences)
     mean, sd = float(units.mean()), float(units.std(ddof=1))
     if sd <= _SAME * float(np.abs(units).max()):
         return PairedTest("t", None, n, False, f"all {n} differences are equal: there is no spread")

@@ -5,7 +5,14 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from searchmark.stats.paired import Alternative, Floats, PairedTest, check_alternative, units_of
+from searchmark.stats.paired import (
+    Alternative,
+    Floats,
+    PairedTest,
+    alone,
+    check_alternative,
+    units_of,
+)
 
 EXACT_PLAIN = 50
 """Up to so many differences, none equal and none 0, p is exact."""
@@ -65,7 +72,7 @@ def wilcoxon_test(
     check_alternative(alternative)
     units = units_of(differences, clusters)
     if len(units) == 1:
-        return PairedTest("wilcoxon", None, 1, True, "one query tells nothing of others")
+        return alone("wilcoxon", differences)
     moved = units[units != 0]
     n = len(moved)
     if n == 0:

@@ -5,29 +5,31 @@ from collections.abc import Iterator, Sequence
 from searchmark.stats.pairing import Pair, Scores
 
 _METHOD = {
-    "holm": "Holm's method, so that the chance of calling any difference real by mistake is at most",
+    "holm": "Holm's method, so that the chance of calling any difference real by mistake is at "
+    "most",
     "bh": "Benjamini and Hochberg's method, so that the share of mistakes among the differences "
     "called real is at most",
 }
 
 
-def what_was_corrected(pairs: Sequence[Pair], n_tested: int, correction: str, alpha: float) -> str:
-    """Say how many comparisons were made and what was done about their number."""
-    if not n_tested:
+def what_was_corrected(
+    tested: Sequence[Pair], n_untested: int, correction: str, alpha: float
+) -> str:
+    """Say how many comparisons were tested and what was done about their number."""
+    rest = f" {_count(n_untested, 'more comparison')} could not be tested." if n_untested else ""
+    if not tested:
         return "No comparison could be tested, so nothing was corrected."
-    untested = len(pairs) - n_tested
-    rest = f" {_count(untested, 'more comparison')} could not be tested." if untested else ""
-    if n_tested == 1:
+    if len(tested) == 1:
         return f"One comparison was tested, so nothing had to be corrected.{rest}"
-    made = f"{n_tested} comparisons ({_extent(pairs)})"
+    made = f"{len(tested):,} comparisons ({_extent(tested)})"
     if correction == "none":
         return (
             f"The p-values are not corrected, though {made} were tested: by chance alone about "
             f"{100 * alpha:g} in 100 look real.{rest}"
         )
     return (
-        f"The p-values are corrected for {made} by {_METHOD[correction]} "
-        f"{100 * alpha:g}%. The intervals are not corrected.{rest}"
+        f"The p-values are corrected for {made} by {_METHOD[correction]} {100 * alpha:g}%. The "
+        f"intervals are not corrected.{rest}"
     )
 
 
