@@ -69,9 +69,16 @@ class ProjectError(InputError):
 
 
 class NotComparableError(SearchmarkError):
-    """The baseline and the candidate were made from different inputs, so no verdict is given."""
+    """The baseline and the candidate were made from different inputs, so no verdict is given.
+
+    `reasons` are the differences, a sentence each.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, *, reasons: "Iterable[str]" = ()) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__(message)
 
 
 class OutsideError(SearchmarkError):

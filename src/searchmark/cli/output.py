@@ -19,14 +19,19 @@ FORMATS = ("terminal", "json", "csv", "markdown")
 
 def format_option(function: F) -> F:
     """Add --format to a command that prints a table."""
+    return format_option_with()(function)
+
+
+def format_option_with(*more: str) -> Callable[[F], F]:
+    """Return what adds --format, with formats that only one command knows."""
     return click.option(
         "--format",
         "form",
-        type=click.Choice(FORMATS),
+        type=click.Choice((*FORMATS, *more)),
         default="terminal",
         show_default=True,
         help="How results are written to standard output.",
-    )(function)
+    )
 
 
 def digits_option(function: F) -> F:

@@ -53,7 +53,8 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
     if changed:
         raise NotComparableError(
             f"{project.baseline}: not comparable with the baseline: {'; '.join(changed)}; if that "
-            "is meant, look at the scores and run 'searchmark baseline accept'"
+            "is meant, look at the scores and run 'searchmark baseline accept'",
+            reasons=changed,
         )
     scores = next(s for s in experiment.evaluation.systems if s.system == project.gate.system)
     experiment.check([project.gate.system])

@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from searchmark.errors import BAD_VERDICT
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
     from searchmark.gate.verdict import MeasureVerdict, QueryChange, Verdict
     from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
     from searchmark.reports.table import Table
+    from searchmark.reports.verdict import NoVerdict
     from searchmark.stats.comparison import Family
 
 EVALUATION_FORMAT = "searchmark/evaluation/1"
@@ -99,12 +101,29 @@ def comparison_json(family: "Family") -> str:
     )
 
 
+def no_verdict_json(found: "NoVerdict") -> str:
+    """Return as JSON that no verdict was given, and why."""
+    return _text(
+        {
+            "format": VERDICT_FORMAT,
+            "searchmark": __version__,
+            "exit_code": found.exit_code,
+            "comparable": found.comparable,
+            "passed": None,
+            "system": found.system,
+            "reasons": list(found.reasons),
+        }
+    )
+
+
 def verdict_json(verdict: "Verdict") -> str:
     """Return a verdict as JSON in full double precision."""
     return _text(
         {
             "format": VERDICT_FORMAT,
             "searchmark": __version__,
+            "exit_code": 0 if verdict.passed else BAD_VERDICT,
+            "comparable": True,
             "passed": verdict.passed,
             "system": verdict.system,
             "because": list(verdict.because),

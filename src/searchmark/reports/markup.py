@@ -1,11 +1,15 @@
 """Tables as Markdown and CSV."""
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 from searchmark.reports.table import Cell, Table, clean, shown, span_text
 
-_SPECIAL = str.maketrans({c: "\\" + c for c in "\\`*_{}[]<>#|~"})
+_SPECIAL = str.maketrans({c: "\\" + c for c in "\\`*_{}[]<>#|~&"})
+
+_REFERENCE = re.compile(r"(?<![0-9A-Za-z_])@(?=[0-9A-Za-z])|#(?=[0-9])")
+"""What would call a person or link an issue: @name, #12; the @ of nDCG@10 does neither."""
 
 
 def markdown_table(table: Table, digits: int = 4) -> str:
@@ -31,7 +35,8 @@ def _cell(table: Table, at: tuple[int, int], value: Cell, digits: int) -> str:
 
 def escaped(text: str) -> str:
     """Return text whose characters Markdown and HTML would read as markup stand for themselves."""
-    return clean(text).strip().translate(_SPECIAL)
+    plain = clean(text).strip().translate(_SPECIAL)
+    return _REFERENCE.sub(r"\g<0>&#8203;", plain)  # a space without width; a backslash is no help
 
 
 def html_table(table: Table, lines: Sequence[str] = (), digits: int = 4) -> str:

@@ -1,13 +1,14 @@
 """One way in: a value and a format's name to the text that is printed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from searchmark.reports import comparison as comparisons
 from searchmark.reports import evaluation as evaluations
 from searchmark.reports import machine, markup, terminal
 from searchmark.reports import verdict as verdicts
-from searchmark.reports.table import PLAIN, Cell, Look, Table
+from searchmark.reports.table import PLAIN, Cell, Look, Table, clean
+from searchmark.reports.verdict import NoVerdict
 
 if TYPE_CHECKING:
     from searchmark.gate.baseline import Baseline
@@ -20,7 +21,17 @@ MEAN_COLUMNS = (
     *("ceiling", "n_queries", "unjudged_share"),
 )
 
+VERDICT_COLUMNS = (
+    *("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
+    *("low", "high", "p", "p_adjusted", "detectable", "n_queries", "because", "query_id"),
+)
+
 FORMATS = ("terminal", "json", "csv", "markdown")
+
+VERDICT_FORMATS = (*FORMATS, "junit")
+
+MARKER = "<!-- searchmark-gate -->"
+"""The first line of a verdict in Markdown: by it a bot finds the comment that it wrote before."""
 
 
 def evaluation_text(
@@ -63,23 +74,56 @@ def evaluation_text(
 
 
 def verdict_text(verdict: "Verdict", form: str, look: Look = PLAIN) -> str:
-    """Return a verdict in one of `FORMATS`."""
+    """Return a verdict in one of `VERDICT_FORMATS`."""
     if form == "json":
         return machine.verdict_json(verdict)
     if form == "csv":
-        return _verdict_csv(verdict)
-    tables = verdicts.tables(verdict)
+        return markup.csv_text(VERDICT_COLUMNS, _verdict_rows(verdict))
+    if form == "junit":
+        from searchmark.reports.junit import verdict_junit
+
+        return verdict_junit(verdict, look.digits)
     head = verdicts.headline(verdict)
+    because, blind, *others = verdicts.sections(verdict)
+    tables = verdicts.tables(verdict)
     if form == "markdown":
-        return f"**{markup.escaped(head)}**\n\n" + _markdown(
-            tables, verdicts.sections(verdict), [], look.digits
-        )
+        first = (_heading(head), _items(because[1]), _markdown([], [blind], [], look.digits))
+        return "\n".join(filter(None, [*first, _markdown(tables, others, [], look.digits)]))
     parts = [terminal.table_text(t, look) for t in tables]
-    because, *others = verdicts.sections(verdict)
     reasons = terminal.bullets("", because[1], width=look.width).lstrip("\n")
     parts += [terminal.paragraph(head, width=look.width) + "\n" + reasons]
-    parts += [terminal.bullets(title, found, width=look.width) for title, found in others if found]
+    lists = [(title, found) for title, found in (blind, *others) if found]
+    parts += [terminal.bullets(title, found, width=look.width) for title, found in lists]
     return "\n".join(parts)
+
+
+def no_verdict_text(found: NoVerdict, form: str) -> str:
+    """Return that there is no verdict; nothing for a terminal, where the error itself is read."""
+    if form == "terminal":
+        return ""
+    if form == "json":
+        return machine.no_verdict_json(found)
+    if form == "csv":
+        n_left = len(VERDICT_COLUMNS) - 2
+        return markup.csv_text(
+            VERDICT_COLUMNS, ((None,) * n_left + (clean(r), None) for r in found.reasons)
+        )
+    if form == "junit":
+        from searchmark.reports.junit import no_verdict_junit
+
+        return no_verdict_junit(found)
+    parts = [_heading(verdicts.no_verdict_line(found)), _items(found.reasons)]
+    if found.comparable is False:
+        parts.append(markup.escaped(verdicts.NOT_COMPARABLE_FIX) + "\n")
+    return "\n".join(parts)
+
+
+def _heading(line: str) -> str:
+    return f"{MARKER}\n### {markup.escaped(line)}\n"
+
+
+def _items(sentences: Iterable[str]) -> str:
+    return "".join(f"- {markup.escaped(s)}\n" for s in sentences)
 
 
 def comparison_text(family: "Family", form: str, look: Look = PLAIN) -> str:
@@ -141,8 +185,7 @@ def _markdown(
     parts = [markup.markdown_table(t, digits) for t in tables]
     for title, sentences in lists:
         if sentences:
-            items = "\n".join(f"- {markup.escaped(s)}" for s in sentences)
-            parts.append(f"**{title}**\n\n{items}\n")
+            parts.append(f"**{title}**\n\n{_items(sentences)}")
     if conventions:
         parts.append("Conventions: " + "; ".join(f"`{c}`" for c in conventions) + "\n")
     return "\n".join(parts)
@@ -182,17 +225,14 @@ def _mean_rows(evaluation: "Evaluation") -> Iterator[tuple[Cell, ...]]:
                 )
 
 
-def _verdict_csv(verdict: "Verdict") -> str:
-    return markup.csv_text(
-        (
-            *("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
-            *("low", "high", "p", "p_adjusted", "detectable", "n_queries"),
-        ),
-        (
-            (
-                *(v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor),
-                *(str(v.ok), v.low, v.high, v.p, v.p_adjusted, v.detectable, v.n_queries),
-            )
-            for v in (*verdict.measures, *verdict.categories)
-        ),
-    )
+def _verdict_rows(verdict: "Verdict") -> Iterator[tuple[Cell, ...]]:
+    """Yield a row a measure of all and of each category, then one a pinned query."""
+    for v in (*verdict.measures, *verdict.categories):
+        yield (
+            *(v.category, v.measure, v.baseline, v.candidate, v.delta, v.limit, v.floor),
+            *(str(v.ok), v.low, v.high, v.p, v.p_adjusted, v.detectable, v.n_queries),
+            *(v.because and clean(v.because), None),
+        )
+    for p in verdict.pinned:
+        why = p.because and clean(p.because)
+        yield (*(None,) * 7, str(p.ok), *(None,) * 6, why, clean(p.query_id))

@@ -1,8 +1,16 @@
 """A verdict as tables and sentences."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from searchmark.errors import (
+    InputError,
+    NotComparableError,
+    OutsideError,
+    ProjectError,
+    SearchmarkError,
+)
 from searchmark.reports.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -10,6 +18,52 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 40
 """Longer query texts are cut in tables; machine output has them whole."""
+
+NOTHING = 1e-9
+"""Sums in another order differ by less; that is no move."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoVerdict:
+    """That no verdict was given, and why: what a build shows where there are no numbers.
+
+    `system` is None where the project could not be read. `comparable` is False where the baseline
+    was made from other inputs, None where it did not come to that question.
+    """
+
+    system: str | None
+    reasons: tuple[str, ...]
+    exit_code: int
+    comparable: bool | None = None
+
+
+def no_verdict(system: str | None, error: SearchmarkError) -> NoVerdict:
+    """Return what an error leaves to show."""
+    if isinstance(error, NotComparableError):
+        return NoVerdict(system, error.reasons or (str(error),), error.exit_code, comparable=False)
+    if isinstance(error, ProjectError):
+        problems = tuple(f"{p.key}: {p.message}" for p in error.problems)
+        return NoVerdict(system, problems, error.exit_code)
+    return NoVerdict(system, (" ".join(str(error).splitlines()),), error.exit_code)
+
+
+def no_verdict_line(found: NoVerdict) -> str:
+    """Return in a line that there is no verdict."""
+    system = "" if found.system is None else f" on {found.system}"
+    if found.comparable is False:
+        return f"No verdict{system}: not comparable with the baseline."
+    return f"No verdict{system}: {_ENDED.get(found.exit_code, 'the gate ended early')}."
+
+
+_ENDED = {
+    InputError.exit_code: "the input or the project file is wrong",
+    OutsideError.exit_code: "the system or a service failed",
+}
+
+NOT_COMPARABLE_FIX = (
+    "If that is meant, look at the scores, run 'searchmark baseline accept' and commit the new "
+    "baseline."
+)
 
 
 def measure_table(verdict: "Verdict") -> Table:
@@ -74,7 +128,7 @@ def _tested(verdict: "Verdict") -> str:
 
 def category_change_table(verdict: "Verdict") -> Table | None:
     """Return the categories that moved or are held to a limit; None where there are none."""
-    shown = [v for v in verdict.categories if _is_held(v) or abs(v.delta or 0.0) > 1e-9]
+    shown = [v for v in verdict.categories if is_held(v) or abs(v.delta or 0.0) > NOTHING]
     if not shown:
         return None
     columns = ("category", "measure", "baseline", "candidate", "delta", "max drop", "floor", "")
@@ -92,12 +146,15 @@ def category_change_table(verdict: "Verdict") -> Table | None:
     )
 
 
-def _is_held(v: "MeasureVerdict") -> bool:
+def is_held(v: "MeasureVerdict") -> bool:
+    """Tell whether a limit or a floor stands; one that no query counts for holds nothing."""
+    if v.ok and v.baseline is None and v.candidate is None:
+        return False
     return v.floor is not None or v.limit is not None
 
 
 def _word(v: "MeasureVerdict") -> str:
-    return "FAILED" if not v.ok else "ok" if _is_held(v) else ""
+    return "FAILED" if not v.ok else "ok" if is_held(v) else ""
 
 
 def pinned_table(verdict: "Verdict") -> Table | None:
@@ -115,7 +172,7 @@ def pinned_table(verdict: "Verdict") -> Table | None:
 
 def _pinned_rows(p: "PinnedVerdict") -> Iterator[tuple[Cell, ...]]:
     """Yield the moved measures of a pinned query; one row where none moved."""
-    moved = [c for c in p.changes if abs(c.loss) > 1e-9]
+    moved = [c for c in p.changes if abs(c.loss) > NOTHING]
     for c in moved:
         word = "FAILED" if c.loss > 0 else "ok"
         yield (p.query_id, _short(p.text), c.measure, c.baseline, c.candidate, c.delta, word)
@@ -162,7 +219,7 @@ def headline(verdict: "Verdict") -> str:
         n = len(verdict.because)
         return f"Gate failed: {verdict.system} breaks {n} limit{'' if n == 1 else 's'}."
     if verdict.blind:
-        unseen = list(dict.fromkeys(_scope(v) for v in _blind(verdict)))
+        unseen = list(dict.fromkeys(scope(v) for v in _blind(verdict)))
         return (
             f"Gate passed, but cannot tell: a loss of {_joined(unseen)} beyond the limit may be "
             "there unseen."
@@ -174,7 +231,8 @@ def _blind(verdict: "Verdict") -> list["MeasureVerdict"]:
     return [v for v in (*verdict.measures, *verdict.categories) if v.blind]
 
 
-def _scope(v: "MeasureVerdict") -> str:
+def scope(v: "MeasureVerdict") -> str:
+    """Return measure and category, as a name."""
     return v.measure if v.category is None else f"{v.measure} in category {v.category}"
 
 

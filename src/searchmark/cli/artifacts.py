@@ -1,0 +1,40 @@
+"""Files that a command writes besides what it prints, for what comes after it in a build."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from searchmark.errors import InputError
+
+
+def clear(files: Mapping[str, Path], inputs: Iterable[Path]) -> None:
+    """Make room for `files`, given by option, before anything long starts.
+
+    Whatever an earlier call left there is removed, so that it cannot be taken for this one's. A
+    path that cannot be written to, is named twice or is one of the `inputs` is an InputError.
+    """
+    taken = {path.resolve(): f"{path} is read by the gate" for path in inputs}
+    for option, path in files.items():
+        real = path.resolve()
+        if real in taken:
+            raise InputError(f"{option} names a file that is in use: {taken[real]}", fix=_FIX)
+        taken[real] = f"{path} is written by {option}"
+        _check(option, path)
+    for path in files.values():
+        path.unlink(missing_ok=True)
+
+
+_FIX = "name another one"
+
+
+def _check(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{option} names a folder", path=path, fix="name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"{option}: the folder cannot be made ({error.strerror})"
+        raise InputError(what, path=path.parent, fix=_FIX) from error
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        what = f"{option}: nothing can be written into the folder"
+        raise InputError(what, path=path.parent, fix="check its permissions")
