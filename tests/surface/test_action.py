@@ -264,3 +264,53 @@ def test_a_comment_that_is_too_long_is_cut_at_a_line(action: dict[str, Any], fak
     *lines, empty, told = body.splitlines(keepends=True)
     assert set(lines[3:]) == {line}
     assert (empty, told) == ("\n", "The rest is left out: the job summary has it all.\n")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_documented_uses_are_right(action: dict[str, Any], repository: Path) -> None:
+    text = (repository / "docs" / "ci.md").read_text(encoding="utf-8")
+    steps = []
+    for block in blocks(text, "yaml"):
+        found = yaml.safe_load(block)
+        if isinstance(found, dict) and "jobs" in found:
+            found = found["jobs"]["gate"]["steps"]
+        steps += [step for step in found if isinstance(step, dict)]
+    ours = [s for s in steps if s.get("uses", "").startswith("OWNER/searchmark@")]
+    assert len(ours) == 2
+    assert {key for s in ours for key in s["with"]} <= set(action["inputs"])
+    assert set(re.findall(r"steps\.gate\.outputs\.([\w-]+)", text)) <= set(action["outputs"])
+
+
+def test_every_input_and_output_is_documented_with_its_default(
+    action: dict[str, Any], repository: Path
+) -> None:
+    text = (repository / "docs" / "ci.md").read_text(encoding="utf-8")
+    for name, told in action["inputs"].items():
+        (cell,) = re.findall(rf"^\| `{name}` \| ([^|]*) \|", text, re.MULTILINE)
+        default = {"": "none", "${{ github.token }}": "the job's"}.get(told["default"])
+        assert cell == (default or f"`{told['default']}`")
+    _, _, outputs = text.partition("| output |")
+    table = outputs.partition("\n\n")[0]
+    assert [name for name in action["outputs"] if f"`{name}`" not in table] == []
+
+
+def test_the_documented_script_tells_the_endings_apart(repository: Path, tmp_path: Path) -> None:
+    text = (repository / "docs" / "ci.md").read_text(encoding="utf-8")
+    (script,) = [b for b in blocks(text, "bash") if "case" in b]
+    fake = tmp_path / "searchmark"
+    for code, said in ((0, "as good as before"), (1, "worse: a; b"), (3, "no verdict")):
+        fake.write_text(f"#!/bin/sh\nexit {code}\n")
+        fake.chmod(0o755)
+        (tmp_path / "jq").write_text("#!/bin/sh\necho 'a; b'\n")
+        (tmp_path / "jq").chmod(0o755)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (code, said + "\n")

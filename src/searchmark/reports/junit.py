@@ -13,6 +13,9 @@ from searchmark.reports.table import Look, clean, shown
 if TYPE_CHECKING:
     from searchmark.gate.verdict import MeasureVerdict, PinnedVerdict, Verdict
 
+SUITE = "searchmark gate"
+"""The suite's name, with the system's behind it."""
+
 CLASS = "searchmark.gate"
 """What build servers group the tests by, with the system's name behind it."""
 
@@ -112,9 +115,8 @@ def _text(system: str, cases: list[Case], properties: Iterable[tuple[str, str]])
         "skipped": _count(cases, "skipped"),
         "time": "0",
     }
-    title = f"searchmark gate: {clean(system)}"
-    root = ET.Element("testsuites", {"name": "searchmark gate", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": title, **counts})
+    root = ET.Element("testsuites", {"name": SUITE, **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": f"{SUITE}: {clean(system)}", **counts})
     listed = list(properties)
     if listed:
         parent = ET.SubElement(suite, "properties")
