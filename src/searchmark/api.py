@@ -1,7 +1,8 @@
 """``searchmark.evaluate``: judgments and runs in, numbers out, with what they rest on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from searchmark.errors import InputError, nearest
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import Column, columns_of, summarize_columns
-from searchmark.measures.summary import Counts, Evaluation
+from searchmark.measures.summary import Counts, Evaluation, SystemScores
 from searchmark.stats.means import with_intervals
 
 if TYPE_CHECKING:
@@ -27,29 +28,50 @@ PROFILE = "trec"
 """The profile of files that other tools evaluate too: trec_eval's numbers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots: intervals and bands are made when asked for
 class Result:
     """Measured runs: means, every query's value, conventions, counts and how far ties move them.
 
     Shows itself as a table, in a terminal and in a notebook.
     """
 
-    evaluation: Evaluation
+    scores: tuple[SystemScores, ...]
+    measures: "tuple[Measure, ...]"
+    profile: str
+    hits: "Mapping[str, Hits]" = field(repr=False)
+    columns: Mapping[str, Sequence[Column]] = field(repr=False)
+    with_bands: bool = True
 
-    @property
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Everything that reports show."""
+        return Evaluation(
+            systems=tuple(with_intervals(s, self.measures) for s in self.scores),
+            conventions=self.conventions,
+            profile=self.profile,
+            n_queries=next(iter(self.hits.values())).judged.n_queries,
+            categories={},
+            digests={},
+            counts=self.counts,
+            bands=self.bands,
+        )
+
+    @cached_property
     def counts(self) -> Mapping[str, Counts]:
         """Run -> what its numbers rest on."""
-        return self.evaluation.counts
+        return {name: count(found) for name, found in self.hits.items()}
 
-    @property
+    @cached_property
     def bands(self) -> "Mapping[str, Mapping[str, Band]]":
         """Run -> measure -> how far ties move its mean; without the measures they do not move."""
-        return self.evaluation.bands
+        if not self.with_bands:
+            return {}
+        return {name: _bands(found, self.columns[name]) for name, found in self.hits.items()}
 
     @property
     def means(self) -> dict[str, dict[str, float | None]]:
         """Run -> measure -> mean."""
-        return {s.system: {m.measure: m.value for m in s.means} for s in self.evaluation.systems}
+        return {s.system: {m.measure: m.value for m in s.means} for s in self.scores}
 
     @property
     def intervals(self) -> dict[str, dict[str, tuple[float | None, float | None]]]:
@@ -61,7 +83,7 @@ class Result:
     @property
     def conventions(self) -> Mapping[str, str]:
         """Measure as written -> with every parameter in force."""
-        return self.evaluation.conventions
+        return {m.written: m.full for m in self.measures}
 
     @property
     def per_query(self) -> "pl.DataFrame":
@@ -70,7 +92,7 @@ class Result:
 
         rows = [
             (s.system, query_id, measure, value)
-            for s in self.evaluation.systems
+            for s in self.scores
             for measure, found in s.per_query.items()
             for query_id, value in found.items()
         ]
@@ -85,9 +107,9 @@ class Result:
 
     def __getitem__(self, measure: str) -> float | None:
         """Return the mean of a measure, where a single run was evaluated."""
-        if len(self.evaluation.systems) != 1:
+        if len(self.scores) != 1:
             raise InputError("several runs were evaluated", fix="use .means[RUN][MEASURE]")
-        return self.evaluation.systems[0].mean(measure).value
+        return self.scores[0].mean(measure).value
 
     def __repr__(self) -> str:
         """Return the table as plain text."""
@@ -274,25 +296,10 @@ def _counting_missing(measure: "Measure") -> "Measure":
 def summarized(
     hits: "Mapping[str, Hits]", measures: "Sequence[Measure]", profile: str, *, ties: bool = True
 ) -> Result:
-    """Score hits by name, with their counts and, where asked for, the bands of their ties."""
+    """Score hits by name; `ties` asks for the bands of ties too."""
     columns = {name: columns_of(found, measures) for name, found in hits.items()}
-    scores = tuple(
-        with_intervals(summarize_columns(name, found, columns[name]), measures)
-        for name, found in hits.items()
-    )
-    judged = next(iter(hits.values())).judged
-    return Result(
-        Evaluation(
-            systems=scores,
-            conventions={m.written: m.full for m in measures},
-            profile=profile,
-            n_queries=judged.n_queries,
-            categories={},
-            digests={},
-            counts={name: count(found) for name, found in hits.items()},
-            bands={n: _bands(found, columns[n]) for n, found in hits.items()} if ties else {},
-        )
-    )
+    scores = (summarize_columns(name, found, columns[name]) for name, found in hits.items())
+    return Result(tuple(scores), tuple(measures), profile, hits, columns, with_bands=ties)
 
 
 def count(hits: "Hits") -> Counts:

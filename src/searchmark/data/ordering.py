@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from searchmark.data.distinct import repeated
 from searchmark.data.docids import SEED
 from searchmark.data.frames import hits_in_order
 from searchmark.data.hits import Hits, Order, ScoreType, compared
@@ -246,8 +247,7 @@ def _match_by_join(rows: Rows, judged: Judged) -> tuple[Ints, Ints]:
 def _check_duplicates(rows: Rows, run: Run, *, keep_first: bool) -> int:
     """Count documents that occur again in their query; raise unless they may be dropped."""
     key = rows.digest ^ ((rows.code.view(np.uint64) + np.uint64(1)) * _MIX)
-    ordered = np.sort(key)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    again = repeated(key)
     if not len(again):
         return 0
     # equal hashes only point at suspects; the ids themselves decide
