@@ -1,0 +1,233 @@
+"""What a corpus knows of words and names."""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from searchmark.diagnosis.neighbours import Neighbours
+from searchmark.retrieval.analysis import Analyzer, fold, tokenize
+
+if TYPE_CHECKING:
+    from searchmark.data.corpus import Corpus
+
+IDENTIFIERS = frozenset(
+    ("sku", "mpn", "model", "modelnumber", "partnumber", "gtin", "ean", "upc", "isbn", "asin")
+)
+"""Fields that hold what a thing is ordered by; compared without case and underscores."""
+
+_COLON_WORD = re.compile(r"[^\s:]+:[^\s]+")
+_STEMS = Analyzer(stop_words=False)
+
+
+class Named(NamedTuple):
+    """The document that a text names, and the field that holds the name."""
+
+    doc_id: str
+    field: str
+
+
+class Lexicon:
+    """The words and names of a corpus; each part is made when it is first asked for.
+
+    Words are those of `retrieval.analysis.tokenize`: in lower case, not stemmed.
+    """
+
+    def __init__(self, corpus: "Corpus", names: Sequence[str] = ()) -> None:
+        self._corpus = corpus
+        self._names = tuple(names) or name_fields(corpus.frame.columns)
+        self.fields = frozenset(corpus.frame.columns)
+        self._nearest: dict[str, str | None] = {}
+
+    @classmethod
+    def of(cls, corpus: "Corpus", names: Sequence[str] = ()) -> "Lexicon":
+        """Return the lexicon of a corpus.
+
+        Parameters
+        ----------
+        corpus
+            The documents.
+        names
+            Fields that hold a title or name; by default `title`, `name`, `label` and those that end
+            in `Name` or `_name`. Identifiers (`doc_id`, `sku`, `model`, ...) are names as well.
+        """
+        return cls(corpus, names)
+
+    def __len__(self) -> int:
+        """Return how many documents there are."""
+        return len(self._corpus)
+
+    def named(self, text: str) -> Named | None:
+        """Return the first document that has this text as its name, and the field that says so.
+
+        Case, blanks and punctuation are folded; where names differ in nothing else ("C++", "C#"),
+        the one written like the text is meant.
+        """
+        as_written, letters = _keys(text)
+        return self._by_name.get(as_written) or self._by_letters.get(letters)
+
+    def is_name(self, text: str) -> str | None:
+        """Return the id of the document that has this text as its title, name or identifier."""
+        found = self.named(text)
+        return found and found.doc_id
+
+    def begun_name(self, text: str) -> Named | None:
+        """Return a document whose name begins with this text, written without blanks."""
+        _, letters = _keys(text)
+        at = bisect_left(self._letters_in_order, letters)
+        following = self._letters_in_order[at : at + 1]
+        if not letters or not following or not following[0].startswith(letters):
+            return None
+        return self._by_letters[following[0]]
+
+    def document_frequency(self, word: str) -> int:
+        """Return how many documents hold a word in any field of text; 0 for an unknown one."""
+        return self.frequencies.get(word, 0)
+
+    def knows(self, word: str) -> bool:
+        """Tell whether the corpus holds a word in this or another inflection."""
+        return word in self.frequencies or inflects(word, self.frequencies, self._stems)
+
+    def completions(self, prefix: str) -> tuple[str, ...]:
+        """Return the words that begin with a prefix (a word begins with itself), in order."""
+        first = bisect_left(self._words, prefix)
+        last = bisect_left(self._words, prefix + chr(0x10FFFF))
+        return tuple(self._words[first:last])
+
+    def nearest(self, word: str) -> str | None:
+        """Return the known word that an unknown one may have been meant for.
+
+        Parameters
+        ----------
+        word
+            A word in lower case.
+
+        Returns
+        -------
+        The word at the smallest Damerau-Levenshtein distance, at equal distance the one in most
+        documents, then the first in order. Words of 4 to 7 letters may be 1 edit away, longer ones
+        2; None where there is no such word, where the word is known, and for shorter ones.
+        """
+        if word not in self._nearest:
+            self._nearest[word] = self._search(word)
+        return self._nearest[word]
+
+    def writes(self, text: str) -> bool:
+        """Tell whether a document holds these characters, a colon among them, as one word."""
+        return text.lower() in self._colon_words
+
+    def _search(self, word: str) -> str | None:
+        if len(word) < 4 or word in self.frequencies:
+            return None
+        found = self._neighbours.within(word, 2 if len(word) >= 8 else 1)
+        return (
+            min(found, key=lambda f: (f[1], -self.frequencies[f[0]], f[0]), default=("", 0))[0]
+            or None
+        )
+
+    @cached_property
+    def frequencies(self) -> Counter[str]:
+        """Word -> number of documents that hold it."""
+        counts: Counter[str] = Counter()
+        for text in self._texts():
+            counts.update(set(tokenize(text)))
+        return counts
+
+    def _texts(self) -> list[str]:
+        kinds = (pl.String, pl.List(pl.String))
+        schema = self._corpus.frame.schema.items()
+        return self._corpus.joined([n for n, k in schema if k in kinds and n != "doc_id"])
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return sorted(self.frequencies)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(map(stem, self.frequencies))
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(w for w in self.frequencies if len(w) >= 3 and w.isalpha())
+
+    @cached_property
+    def _colon_words(self) -> frozenset[str]:
+        texts = (t.lower() for t in self._texts() if ":" in t)
+        return frozenset(w.strip("\"'`.,;()[]{}") for t in texts for w in _COLON_WORD.findall(t))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Named]:
+        return self._tables[0]
+
+    @cached_property
+    def _by_letters(self) -> dict[str, Named]:
+        return self._tables[1]
+
+    @cached_property
+    def _letters_in_order(self) -> list[str]:
+        return sorted(self._by_letters)
+
+    @cached_property
+    def _tables(self) -> tuple[dict[str, Named], dict[str, Named]]:
+        """Names as they are written and names as letters; the first document with one keeps it."""
+        as_written: dict[str, Named] = {}
+        by_letters: dict[str, Named] = {}
+        for text, named in self._all_names():
+            written, letters = _keys(text)
+            if written:
+                as_written.setdefault(written, named)
+            if len(letters) > 1:  # "c" is not enough of "C++"
+                by_letters.setdefault(letters, named)
+        return as_written, by_letters
+
+    def _all_names(self) -> Iterator[tuple[str, Named]]:
+        doc_ids = self._corpus.doc_ids
+        identifiers = [c for c in self._corpus.frame.columns if _plain(c) in IDENTIFIERS]
+        for field in dict.fromkeys([*self._names, *identifiers]):
+            for doc_id, text in zip(doc_ids, self._values(field), strict=True):
+                yield from ((part, Named(doc_id, field)) for part in text)
+        for doc_id in doc_ids:
+            if not (doc_id.isdecimal() and len(doc_id) < 5):  # a mere row number is no name
+                yield doc_id, Named(doc_id, "doc_id")
+
+    def _values(self, field: str) -> list[list[str]]:
+        """Return the texts that a field holds, of each document."""
+        if field in self.fields and self._corpus.frame[field].dtype == pl.List(pl.String):
+            return [[t for t in texts or [] if t] for texts in self._corpus.frame[field].to_list()]
+        return [[text] if text else [] for text in self._corpus.texts(field)]
+
+
+def name_fields(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold a title or name, going by what they are called."""
+    first = [c for c in columns if c.lower() in ("title", "name", "label")]
+    return tuple([*first, *(c for c in columns if c.endswith(("Name", "_name", "_label")))])
+
+
+def stem(word: str) -> str:
+    """Return the English stem of a word in lower case."""
+    return _STEMS.term(word) or word
+
+
+def inflects(word: str, words: Container[str], stems: Container[str]) -> bool:
+    """Tell whether `word` is another form of one of `words`, whose stems are `stems`.
+
+    A stem that is no word by itself ("invoic" of invoice, "headphon" of headphones) is none: that
+    is a word cut short.
+    """
+    if stem(word) not in stems:
+        return False
+    takes_es = word.endswith(("s", "x", "z", "ch", "sh", "o"))
+    return word + "e" not in words and (takes_es or word + "es" not in words)
+
+
+def _keys(text: str) -> tuple[str, str]:
+    """Return a text without case and needless blanks, and its letters and digits alone."""
+    return " ".join(fold(text).split()), "".join(tokenize(text))
+
+
+def _plain(column: str) -> str:
+    return column.lower().replace("_", "").replace("-", "")
