@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from searchmark.diagnosis.lexicon import Lexicon
+from searchmark.diagnosis.slips import is_slip
 from searchmark.diagnosis.words import is_common
 from searchmark.errors import InputError, nearest
-from searchmark.retrieval.analysis import tokenize
+from searchmark.retrieval.analysis import fold, tokenize
 from searchmark.retrieval.stopwords import ENGLISH
 
 if TYPE_CHECKING:
@@ -21,22 +22,23 @@ CAPABILITIES = ("exact", "structured", "combined", "autocomplete", "fuzzy", "sem
 SHORT = 5
 """A query of fewer characters is a prefix."""
 
-_FIELD = re.compile(
-    r"""(?<![^\s(,])[-+!]?(?P<field>[^\W\d][\w.-]*):
-    (?P<value>"[^"]*"|“[^”]*”|[\[{][^\]}]*[\]}]|\([^)]*\)|(?:[<>]=?|=)\s*[^\s)]+|[^\s)]+)""",
-    re.VERBOSE,
-)
-# what stands before a colon in an address or a path, and is no field
-_SCHEMES = frozenset(
-    ("http", "https", "ftp", "sftp", "ssh", "git", "ws", "wss", "file", "localhost")
-    + ("mailto", "tel", "sms", "data", "javascript", "about", "urn")
-)
+_NAME = r"(?<![^\s(,])[-+!]?(?P<field>[^\W\d][\w.-]*):"
+_MARKED = r"""\"[^\"]*\"|“[^”]*”|[\[{][^\]}]*[\]}]|(?:[<>]=?|=)\s*[^\s)]+"""
+_FIELD = re.compile(rf"{_NAME}(?P<value>{_MARKED}|\([^)]*\)|[^\s)]+)")
+_SPACED_FIELD = re.compile(rf"{_NAME}\s+(?P<value>{_MARKED}|[^\s:]+\s*$)")
+"""A blank after the colon: only for fields of the corpus, before a value that is marked as one or
+that is the last word; "note: how do I ..." is no field."""
+
+_ADDRESSES = """
+    about data file ftp git http https javascript localhost mailto sftp sms ssh tel urn ws wss
+"""
+_SCHEMES = frozenset(_ADDRESSES.split())
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a letter is a syllable or word, often no blanks
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_CLOSED = re.compile(r"[.?!…\"”')\]]\s*$")
+_STOPS = ".,;?!"
 _LONGEST_WITH_NAME = 12
 
 
@@ -55,6 +57,7 @@ class _Field(NamedTuple):
     field: str
     span: tuple[int, int]
     is_column: bool
+    holder: str | None = None  # the corpus field that has the whole as a value
 
 
 class _Query:
@@ -67,15 +70,17 @@ class _Query:
 
     @cached_property
     def fields(self) -> list[_Field]:
-        """Every `field:value` in the text."""
-        found = []
+        """Every `field:value` in the text, in order."""
         columns = {c.lower() for c in self.lexicon.fields}
-        for match in _FIELD.finditer(self.text):
-            is_column = match["field"].lower() in columns
-            if _has_value(match["value"]) and (is_column or _is_field(match, self.lexicon)):
-                written = match[0].lstrip("-+!")
-                found.append(_Field(written, match["field"], match.span(), is_column))
-        return found
+        found = [
+            _field(match, self.lexicon, is_column=is_column)
+            for pattern in (_FIELD, _SPACED_FIELD)
+            for match in pattern.finditer(self.text)
+            if _has_value(match["value"])
+            and ((is_column := match["field"].lower() in columns) or pattern is _FIELD)
+            and (is_column or _is_field(match, self.lexicon))
+        ]
+        return sorted(found, key=lambda f: f.span)
 
     @cached_property
     def unknown(self) -> list[str]:
@@ -98,7 +103,8 @@ def capability_of(text: str, lexicon: Lexicon) -> Capability:
     -------
     The first of these that holds: `structured` or `combined` (a `field:value` of a corpus field),
     `exact` (the text is a name), `structured` or `combined` (of another field), `autocomplete` (a
-    prefix), `exact` (a rare name and at most as many other words), `fuzzy` (a misspelling), and
+    prefix), `exact` (the beginning of one name only, or a rare name and at most as many other
+    words), `fuzzy` (a misspelling), and
     `semantic` for all else.
 
     Notes
@@ -170,18 +176,23 @@ def _field_form(query: _Query) -> Capability | None:
 
 
 def _of_fields(query: _Query) -> Capability:
-    fields = query.fields
-    known = [f for f in fields if f.is_column]
-    if known:
-        shown = ", ".join(f.written for f in known)
-        reason = f"{shown} asks for a field of the corpus"
-    else:
-        shown, field = fields[0].written, fields[0].field
-        reason = f"{shown} has the form field:value, though the corpus has no field '{field}'"
-    rest = _without(query.text, [f.span for f in fields])
+    reason = _why_field(query.fields)
+    rest = _without(query.text, [f.span for f in query.fields])
     if all(word in ENGLISH for word in tokenize(rest)):  # AND, OR, NOT, "on", "with"
         return Capability("structured", reason)
     return Capability("combined", f'{reason}, beside the words "{rest}"')
+
+
+def _why_field(fields: Sequence[_Field]) -> str:
+    known = ", ".join(f.written for f in fields if f.is_column)
+    if known:
+        return f"{known} asks for a field of the corpus"
+    first = fields[0]
+    if first.holder:
+        return f"{first.written} is a value of the field '{first.holder}'"
+    return (
+        f"{first.written} has the form field:value, though the corpus has no field '{first.field}'"
+    )
 
 
 def _prefix_form(query: _Query) -> Capability | None:
@@ -191,28 +202,40 @@ def _prefix_form(query: _Query) -> Capability | None:
     if len(letters) < SHORT:
         return Capability("autocomplete", f'"{letters}" is under {SHORT} characters')
     last = query.words[-1]
-    if last in _unfinished(query):
-        n = len(query.lexicon.completions(last))
-        if n:
-            begin = "1 word begins" if n == 1 else f"{n} words begin"
-            return Capability("autocomplete", f'no document has "{last}", but {begin} with it')
-        begun = query.lexicon.begun_name(query.text)
-        if begun:
-            return Capability(
-                "autocomplete", f"begins the {_called(begun.field)} of {begun.doc_id}"
-            )
+    if not fold(query.text).rstrip().endswith(last):  # a full stop, C++: nothing goes on here
+        return None
+    n = len(query.lexicon.completions(last)) if _may_go_on(last, query) else 0
+    if n:
+        begin = "1 word begins" if n == 1 else f"{n:,} words begin"
+        return Capability("autocomplete", f'no document has "{last}", but {begin} with it')
+    begun = query.lexicon.begun_name(query.text)
+    if begun and (last in query.unknown or _is_code(query.text)):
+        return Capability("autocomplete", f"begins the {_called(begun.field)} of {begun.doc_id}")
     return None
 
 
-def _unfinished(query: _Query) -> list[str]:
-    """Return the last word where it may be one cut short, otherwise nothing."""
-    last = query.words[-1]
-    if _CLOSED.search(query.text) or last.isdecimal():
-        return []
-    has_digit = any(c.isdigit() for c in last)
-    if has_digit and not query.lexicon.document_frequency(last):
-        return [last]
-    return [last] if last in query.unknown else []
+def _may_go_on(last: str, query: _Query) -> bool:
+    """Tell whether the last word may be cut short: nobody knows it, and it is no number."""
+    if any(c.isdigit() for c in last):
+        is_long = len(last) > 2 and not last.isdecimal()  # "4k" is whole
+        return is_long and not query.lexicon.document_frequency(last)
+    return last in query.unknown
+
+
+def _is_code(text: str) -> bool:
+    """Tell whether a text reads as a model number: letters and digits without a blank."""
+    kinds = {("digit" if c.isdigit() else "letter") for c in text.strip() if c.isalnum()}
+    return len(kinds) == 2 and len(text.split()) == 1
+
+
+def _begun_name_form(query: _Query) -> Capability | None:
+    """Tell "kestrel ridge" where only one name goes on like that: "Kestrel Ridge Tent"."""
+    if len(query.words) < 2 or not _is_rare(query.words, query.lexicon):
+        return None
+    begun = query.lexicon.begun_name(query.text, alone=True)
+    return begun and Capability(
+        "exact", f"only the {_called(begun.field)} of {begun.doc_id} begins so"
+    )
 
 
 def _inner_name_form(query: _Query) -> Capability | None:
@@ -241,7 +264,7 @@ def _is_rare(part: Sequence[str], lexicon: Lexicon) -> bool:
 def _misspelt_form(query: _Query) -> Capability | None:
     lexicon = query.lexicon
     unknown = [w for w in query.unknown if w.isalpha() and not _UNSPACED.search(w)]
-    meant = [(w, near) for w in unknown if (near := lexicon.nearest(w)) and _is_slip(w, near)]
+    meant = [(w, near) for w in unknown if (near := _meant(w, lexicon))]
     if not meant or 2 * len(meant) < len(unknown):  # most words are strange: another language
         return None
     word, near = max(meant, key=lambda pair: lexicon.document_frequency(pair[1]))
@@ -250,14 +273,8 @@ def _misspelt_form(query: _Query) -> Capability | None:
     return Capability("fuzzy", f'"{word}" looks like "{near}" (in {documents})')
 
 
-def _is_slip(word: str, near: str) -> bool:
-    """Tell whether typing `near` may give `word`: the first letter is hardly ever the wrong one.
-
-    Another letter in a word of four makes another word.
-    """
-    is_swapped_start = word[:2] == near[1::-1]
-    is_replaced = len(word) == len(near) and sorted(word) != sorted(near)
-    return (word[0] == near[0] or is_swapped_start) and not (len(word) == 4 and is_replaced)
+def _meant(word: str, lexicon: Lexicon) -> str | None:
+    return next((near for near in lexicon.near(word) if is_slip(word, near)), None)
 
 
 def _why_semantic(query: _Query) -> str:
@@ -270,8 +287,14 @@ def _why_semantic(query: _Query) -> str:
     if query.unknown:
         words = ", ".join(f'"{w}"' for w in query.unknown[:3])
         more = f" and {n - 3} more" if (n := len(query.unknown)) > 3 else ""
-        return f"no name, field, prefix or misspelling; the corpus does not know {words}{more}"
-    return "no name, field, prefix or misspelling"
+        return f"free text, no name, prefix or misspelling; the corpus does not know {words}{more}"
+    return "free text, no name, prefix or misspelling"
+
+
+def _field(match: re.Match[str], lexicon: Lexicon, *, is_column: bool) -> _Field:
+    written = match[0].strip().lstrip("-+!")
+    holder = None if is_column else lexicon.field_of(written.rstrip(_STOPS))
+    return _Field(written, match["field"], match.span(), is_column, holder)
 
 
 def _is_field(match: re.Match[str], lexicon: Lexicon) -> bool:
@@ -281,7 +304,8 @@ def _is_field(match: re.Match[str], lexicon: Lexicon) -> bool:
         return False
     if value.startswith((":", "//", "\\")) or ("." in field and value.isdecimal()):
         return False
-    return not lexicon.writes(f"{field}:{value}".rstrip(".,;?!"))
+    written = f"{field}:{value}".rstrip(_STOPS)
+    return lexicon.field_of(written) is not None or not lexicon.writes(written)
 
 
 def _has_value(value: str) -> bool:
@@ -303,6 +327,7 @@ _FORMS: tuple[Callable[[_Query], Capability | None], ...] = (
     _name_form,
     _field_form,
     _prefix_form,
+    _begun_name_form,
     _inner_name_form,
     _misspelt_form,
 )

@@ -41,7 +41,7 @@ class Lexicon:
         self._corpus = corpus
         self._names = tuple(names) or name_fields(corpus.frame.columns)
         self.fields = frozenset(corpus.frame.columns)
-        self._nearest: dict[str, str | None] = {}
+        self._near: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def of(cls, corpus: "Corpus", names: Sequence[str] = ()) -> "Lexicon":
@@ -75,14 +75,14 @@ class Lexicon:
         found = self.named(text)
         return found and found.doc_id
 
-    def begun_name(self, text: str) -> Named | None:
-        """Return a document whose name begins with this text, written without blanks."""
+    def begun_name(self, text: str, *, alone: bool = False) -> Named | None:
+        """Return a document whose name begins with this text; `alone` asks for the only such."""
         _, letters = _keys(text)
         at = bisect_left(self._letters_in_order, letters)
-        following = self._letters_in_order[at : at + 1]
-        if not letters or not following or not following[0].startswith(letters):
+        found = [n for n in self._letters_in_order[at : at + 2] if n.startswith(letters)]
+        if not letters or not found or (alone and len(found) > 1):
             return None
-        return self._by_letters[following[0]]
+        return self._by_letters[found[0]]
 
     def document_frequency(self, word: str) -> int:
         """Return how many documents hold a word in any field of text; 0 for an unknown one."""
@@ -98,8 +98,8 @@ class Lexicon:
         last = bisect_left(self._words, prefix + chr(0x10FFFF))
         return tuple(self._words[first:last])
 
-    def nearest(self, word: str) -> str | None:
-        """Return the known word that an unknown one may have been meant for.
+    def near(self, word: str) -> tuple[str, ...]:
+        """Return the known words that an unknown one may have been meant for, the likeliest first.
 
         Parameters
         ----------
@@ -108,39 +108,45 @@ class Lexicon:
 
         Returns
         -------
-        The word at the smallest Damerau-Levenshtein distance, at equal distance the one in most
-        documents, then the first in order. Words of 4 to 7 letters may be 1 edit away, longer ones
-        2; None where there is no such word, where the word is known, and for shorter ones.
+        Words by Damerau-Levenshtein distance, then those in most documents, then in order. Words of
+        4 to 7 letters may be 1 edit away, longer ones 2; nothing is near shorter and known ones.
         """
-        if word not in self._nearest:
-            self._nearest[word] = self._search(word)
-        return self._nearest[word]
+        if word not in self._near:
+            self._near[word] = self._search(word)
+        return self._near[word]
+
+    def nearest(self, word: str) -> str | None:
+        """Return the likeliest of the words near an unknown one; None where there is none."""
+        return next(iter(self.near(word)), None)
 
     def writes(self, text: str) -> bool:
         """Tell whether a document holds these characters, a colon among them, as one word."""
         return text.lower() in self._colon_words
 
-    def _search(self, word: str) -> str | None:
+    def field_of(self, text: str) -> str | None:
+        """Return a field that holds these characters, a colon among them, as its whole value."""
+        return self._colon_words.get(text.lower()) or None
+
+    def _search(self, word: str) -> tuple[str, ...]:
         if len(word) < 4 or word in self.frequencies:
-            return None
+            return ()
         found = self._neighbours.within(word, 2 if len(word) >= 8 else 1)
-        return (
-            min(found, key=lambda f: (f[1], -self.frequencies[f[0]], f[0]), default=("", 0))[0]
-            or None
-        )
+        found.sort(key=lambda f: (f[1], -self.frequencies[f[0]], f[0]))
+        return tuple(near for near, _ in found)
 
     @cached_property
     def frequencies(self) -> Counter[str]:
         """Word -> number of documents that hold it."""
         counts: Counter[str] = Counter()
-        for text in self._texts():
+        for text in self._corpus.joined(self._text_fields):
             counts.update(set(tokenize(text)))
         return counts
 
-    def _texts(self) -> list[str]:
+    @property
+    def _text_fields(self) -> list[str]:
         kinds = (pl.String, pl.List(pl.String))
         schema = self._corpus.frame.schema.items()
-        return self._corpus.joined([n for n, k in schema if k in kinds and n != "doc_id"])
+        return [name for name, kind in schema if kind in kinds and name != "doc_id"]
 
     @cached_property
     def _words(self) -> list[str]:
@@ -155,9 +161,16 @@ class Lexicon:
         return Neighbours(w for w in self.frequencies if len(w) >= 3 and w.isalpha())
 
     @cached_property
-    def _colon_words(self) -> frozenset[str]:
-        texts = (t.lower() for t in self._texts() if ":" in t)
-        return frozenset(w.strip("\"'`.,;()[]{}") for t in texts for w in _COLON_WORD.findall(t))
+    def _colon_words(self) -> dict[str, str]:
+        """Word with a colon -> the field that has it as a whole value, or "" within other text."""
+        found: dict[str, str] = {}
+        for field in self._text_fields:
+            for text in self._parts(field):
+                for word in _COLON_WORD.findall(text) if ":" in text else ():
+                    is_whole = word == text
+                    plain = word.strip("\"'`.,;()[]{}").lower()
+                    found[plain] = found.get(plain) or (field if is_whole else "")
+        return found
 
     @cached_property
     def _by_name(self) -> dict[str, Named]:
@@ -193,6 +206,9 @@ class Lexicon:
         for doc_id in doc_ids:
             if not (doc_id.isdecimal() and len(doc_id) < 5):  # a mere row number is no name
                 yield doc_id, Named(doc_id, "doc_id")
+
+    def _parts(self, field: str) -> Iterator[str]:
+        return (text for texts in self._values(field) for text in texts)
 
     def _values(self, field: str) -> list[list[str]]:
         """Return the texts that a field holds, of each document."""
