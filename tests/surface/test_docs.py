@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from searchmark.cli.main import COMMANDS, cli
+from searchmark.diagnosis.limits import Limits
 from searchmark.gate.policy import GatePolicy
 from searchmark.project import ProjectFile, project_schema
 from searchmark.systems import SYSTEMS
@@ -75,7 +76,8 @@ def test_every_key_of_the_project_file_is_documented_with_its_default(
     reference: dict[str, str],
 ) -> None:
     expected = defaults(ProjectFile)
-    del expected["systems"], expected["gate"]  # these have sections of their own
+    for section in ("systems", "gate", "diagnosis"):
+        del expected[section]
     told = documented(reference["Top level"])
     assert {key: value_of(cell) for key, cell in told.items()} == expected
 
@@ -83,6 +85,11 @@ def test_every_key_of_the_project_file_is_documented_with_its_default(
 def test_every_key_of_the_gate_is_documented_with_its_default(reference: dict[str, str]) -> None:
     told = documented(reference["Gate"])
     assert {key: value_of(cell) for key, cell in told.items()} == defaults(GatePolicy)
+
+
+def test_every_threshold_is_documented_with_its_default(reference: dict[str, str]) -> None:
+    told = documented(reference["Diagnosis"])
+    assert {key: value_of(cell) for key, cell in told.items()} == defaults(Limits)
 
 
 @pytest.mark.parametrize("kind", SHARING)

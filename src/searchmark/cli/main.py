@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": ("searchmark.cli.eval:evaluate", "Evaluate run files against judgments."),
     "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
     "compare": ("searchmark.cli.compare:compare", "Tell which differences can be trusted."),
+    "diagnose": ("searchmark.cli.diagnose:diagnose", "Tell what is wrong and what to try."),
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),

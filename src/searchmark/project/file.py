@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from searchmark.data.files import check_file
+from searchmark.diagnosis.limits import Limits
 from searchmark.errors import InputError, Problem, ProjectError, nearest
 from searchmark.gate.policy import GatePolicy
 from searchmark.project.decode import decode_values
@@ -39,6 +40,7 @@ class ProjectFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ignore_missing_documents: bool = False
     systems: dict[str, dict[str, Any]]
     gate: GatePolicy | None = None
+    diagnosis: Limits = msgspec.field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)

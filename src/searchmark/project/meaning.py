@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from searchmark.diagnosis.limits import find_problems as diagnosis_problems
+from searchmark.diagnosis.table import RULES
 from searchmark.errors import InputError, Problem, nearest
 from searchmark.gate.policy import find_problems as gate_problems
 from searchmark.measures.notation import parse_measure
@@ -35,6 +37,8 @@ def find_problems(values: Mapping[str, Any], folder: Path) -> list[Problem]:
         found.append(Problem("depth", f"{depth} is not from 1 to {MAX_DEPTH:,}"))
     if systems is not None and not systems:
         found.append(Problem("systems", "there is no system; add a table [systems.NAME]"))
+    if known.get("diagnosis"):
+        found += diagnosis_problems(known["diagnosis"], RULES.targets())
     if known.get("gate") and systems and measures:
         found += gate_problems(known["gate"], list(systems), list(measures))
     return found

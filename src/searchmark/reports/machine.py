@@ -6,6 +6,12 @@ from searchmark.errors import BAD_VERDICT
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from searchmark.diagnosis.diagnosis import Diagnosis
+    from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
+    from searchmark.diagnosis.finding import Finding
+    from searchmark.diagnosis.rollup import Group, Rise
     from searchmark.gate.verdict import MeasureVerdict, QueryChange, Verdict
     from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
     from searchmark.reports.table import Table
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 EVALUATION_FORMAT = "searchmark/evaluation/1"
 COMPARISON_FORMAT = "searchmark/comparison/1"
 VERDICT_FORMAT = "searchmark/gate/1"
+DIAGNOSIS_FORMAT = "searchmark/diagnosis/1"
+QUERIES_FORMAT = "searchmark/queries/1"
 
 
 def evaluation_json(evaluation: "Evaluation", *, per_query: bool = False) -> str:
@@ -181,6 +189,136 @@ def _measure(v: "MeasureVerdict") -> dict[str, Any]:
         "ok": v.ok,
         "because": v.because,
         "blind": v.blind,
+    }
+
+
+def diagnosis_json(diagnosis: "Diagnosis") -> str:
+    """Return a diagnosis as JSON in full double precision."""
+    setup, verdict, action = diagnosis.setup, diagnosis.completion, diagnosis.action
+    return _text(
+        {
+            "format": DIAGNOSIS_FORMAT,
+            "searchmark": __version__,
+            "measure": setup.measure,
+            "k": setup.k,
+            "n_queries": setup.n_queries,
+            "n_no_answer": setup.n_no_answer,
+            "n_unjudged": setup.n_unjudged,
+            "serving": setup.serving,
+            "mean": setup.overall,
+            "systems": {
+                s.name: {
+                    "kind": s.kind or None,
+                    "arms": list(s.arms),
+                    "mean": setup.means[s.name],
+                    "levels": [level._asdict() for level in diagnosis.levels[s.name]],
+                }
+                for s in setup.systems
+            },
+            "findings": [_finding(f) for f in diagnosis.findings],
+            "groups": [_group(g) for g in diagnosis.groups],
+            "all_mended": _rise(diagnosis.all_mended),
+            "verdict": {
+                "passed": verdict.passed,
+                "because": list(verdict.because),
+                "conditions": [c._asdict() for c in verdict.conditions],
+            },
+            "next": {
+                "action": None
+                if action is None
+                else {
+                    "what": action.what,
+                    "why": list(action.why),
+                    "tag": action.tag,
+                    "severity": action.severity,
+                    "system": action.system,
+                    "query_ids": list(action.query_ids),
+                    "serving": action.serving,
+                    "then": action.then,
+                    "rise": _rise(action.rise),
+                },
+                "ways": [s._asdict() for s in diagnosis.steps],
+            },
+            "capabilities": [
+                {**r._asdict(), "served_by": list(r.served_by)} for r in diagnosis.capabilities
+            ],
+            "categories": [r._asdict() for r in diagnosis.categories],
+            "queries": [r._asdict() for r in diagnosis.queries],
+        }
+    )
+
+
+def _finding(f: "Finding") -> dict[str, Any]:
+    return {
+        "rule": f.rule,
+        "severity": f.severity,
+        "tag": f.tag,
+        "query_id": f.query_id,
+        "systems": list(f.systems),
+        "documents": list(f.documents),
+        "evidence": dict(f.evidence),
+        "what": f.what,
+        "fix": f.fix,
+        "repaired": dict(f.repaired),
+    }
+
+
+def _group(g: "Group") -> dict[str, Any]:
+    return {
+        "tag": g.tag,
+        "severity": g.severity,
+        "n_findings": g.n_findings,
+        "severities": dict(g.severities),
+        "rules": dict(g.rules),
+        "query_ids": list(g.query_ids),
+        "systems": list(g.systems),
+        "fixes": [f._asdict() for f in g.fixes],
+        "rise": _rise(g.rise),
+    }
+
+
+def _rise(rise: "Rise") -> dict[str, Any]:
+    return {
+        "mean": rise.mean,
+        "after": rise.after,
+        "rise": rise.overall,
+        "by_system": dict(rise.by_system),
+    }
+
+
+def queries_json(queries: "Sequence[QueryEvidence]", setup: "Evidence") -> str:
+    """Return queries seen whole as JSON."""
+    return _text(
+        {
+            "format": QUERIES_FORMAT,
+            "searchmark": __version__,
+            "measure": setup.measure,
+            "k": setup.k,
+            "queries": [
+                {
+                    "query_id": q.query_id,
+                    "text": q.text,
+                    "category": q.category,
+                    "capability": q.capability._asdict(),
+                    "judged": dict(q.judged),
+                    "ideal_dcg": q.ideal,
+                    "systems": {r.name: _ranking(r, q.k) for r in q.rankings},
+                }
+                for q in queries
+            ],
+        }
+    )
+
+
+def _ranking(r: "Ranking", k: int) -> dict[str, Any]:
+    return {
+        "value": r.value,
+        "status": r.status,
+        "partial": r.partial,
+        "error": r.error,
+        "latency_ms": r.latency_ms,
+        "n_documents": len(r.documents),
+        "documents": [d._asdict() for d in r.within(k)],
     }
 
 

@@ -1,6 +1,6 @@
 """One way in: a value and a format's name to the text that is printed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from searchmark.reports import comparison as comparisons
@@ -11,6 +11,8 @@ from searchmark.reports.table import PLAIN, Cell, Look, Table, clean
 from searchmark.reports.verdict import NoVerdict
 
 if TYPE_CHECKING:
+    from searchmark.diagnosis.diagnosis import Diagnosis
+    from searchmark.diagnosis.evidence import Evidence, QueryEvidence
     from searchmark.gate.baseline import Baseline
     from searchmark.gate.verdict import Verdict
     from searchmark.measures.summary import Evaluation
@@ -143,6 +145,68 @@ def comparison_text(family: "Family", form: str, look: Look = PLAIN) -> str:
     parts += [terminal.paragraph(line, width=look.width) + "\n" for line in footing]
     parts += [terminal.bullets(*notes, width=look.width)]
     return "\n".join(filter(None, parts))
+
+
+def diagnosis_text(
+    diagnosis: "Diagnosis", form: str, look: Look = PLAIN, *, every: bool = False
+) -> str:
+    """Return a diagnosis in one of `FORMATS`; `every` tells all findings and all queries."""
+    from searchmark.reports import diagnosis as report
+
+    if form == "json":
+        return machine.diagnosis_json(diagnosis)
+    if form == "csv":
+        return markup.csv_text(report.FINDING_COLUMNS, report.finding_rows(diagnosis))
+    tables = [report.systems_table(diagnosis), *report.breakdown_tables(diagnosis)]
+    groups, worst = report.groups_table(diagnosis), report.queries_table(diagnosis, every=every)
+    tables += [t for t in (worst, groups) if t is not None]
+    lists = [(g.tag, report.group_sentences(g, diagnosis, every=every)) for g in diagnosis.groups]
+    if diagnosis.action is not None:
+        why = tuple(report.action_sentences(diagnosis.action))
+        lists.append((f"Do this next: {diagnosis.action.what}.", why))
+    lists.append(("The ways on", report.step_sentences(diagnosis)))
+    head = report.headline(diagnosis)
+    if form == "markdown":
+        return f"### {markup.escaped(head)}\n\n" + _markdown(tables, lists, [], look.digits)
+    parts = [terminal.paragraph(head, width=look.width) + "\n"]
+    parts += [terminal.table_text(t, look) for t in tables]
+    parts += [terminal.bullets(*found, width=look.width) for found in lists]
+    return "\n".join(parts)
+
+
+def query_text(setup: "Evidence", query_ids: Sequence[str], form: str, look: Look = PLAIN) -> str:
+    """Return queries seen whole in one of `FORMATS`."""
+    from searchmark.reports import queryview as report
+
+    queries = [setup.by_id[q] for q in dict.fromkeys(query_ids)]
+    if form == "json":
+        return machine.queries_json(queries, setup)
+    if form == "csv":
+        return markup.csv_text(report.COLUMNS, report.document_rows(queries))
+    return "\n".join(_query_part(q, setup, form, look) for q in queries)
+
+
+def _query_part(query: "QueryEvidence", setup: "Evidence", form: str, look: Look) -> str:
+    from searchmark.reports import queryview as report
+
+    gone = tuple(report.missed(query, setup))
+    head, facts = report.heading(query), tuple(report.facts(query, setup))
+    if form == "markdown":
+        parts = [f"### {markup.escaped(head)}\n\n{_items(facts)}"]
+        for ranking in query.rankings:
+            table = report.system_table(ranking, query, setup)
+            shown = markup.markdown_table(table, look.digits)
+            worked = report.worked_out(ranking, query, look.digits)
+            parts.append(f"{shown}\n{markup.escaped(worked)}\n")
+        return "\n".join([*parts, _markdown([], [("Missed", gone)], [], look.digits)])
+    lines = (terminal.paragraph(f, width=look.width, indent="  ") for f in (head, *facts))
+    parts = ["\n".join(lines) + "\n"]
+    for ranking in query.rankings:
+        table = report.system_table(ranking, query, setup)
+        shown = terminal.table_text(table, look) if table.rows else table.title + "\n"
+        worked = report.worked_out(ranking, query, look.digits)
+        parts.append(shown + " " + terminal.paragraph(worked, width=look.width, indent="  ") + "\n")
+    return "\n".join([*parts, terminal.bullets("Missed", gone, width=look.width)])
 
 
 def baseline_text(baseline: "Baseline", form: str, look: Look = PLAIN) -> str:

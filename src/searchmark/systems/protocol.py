@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     import msgspec
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from searchmark.data.corpus import Corpus
     from searchmark.data.filters import Filter
     from searchmark.errors import Problem
+
+Tag = Literal["lexical", "vector", "hybrid"]
+"""What a system is: by words, by meaning, or both joined."""
 
 
 @dataclass(frozen=True, slots=True)

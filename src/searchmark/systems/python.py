@@ -12,17 +12,19 @@ import msgspec
 
 from searchmark.data.files import sha256
 from searchmark.errors import InputError, Problem, SystemFailedError
-from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
+from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system with ``use = "python"``.
 
     `callable` is ``module:function``, looked up beside the project file first. It is called with
-    the query text and the depth, and returns document ids or (id, score) pairs, best first.
+    the query text and the depth, and returns document ids or (id, score) pairs, best first. `tags`
+    says what it is: lexical, vector, hybrid.
     """
 
     callable: str
+    tags: list[Tag] = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +73,8 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
         raise InputError(f"'{config.callable}' of system '{name}' is not callable")
     source = getattr(loaded, "__file__", None)
     # another version of the function is another system: its answers are never mixed with this one's
-    yield PythonSystem(name, function, identity={"module": sha256(Path(source))} if source else {})
+    identity = {"module": sha256(Path(source))} if source else {}
+    yield PythonSystem(name, function, frozenset(config.tags), identity)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

@@ -11,13 +11,17 @@ from searchmark.data.judged import prepare
 from searchmark.data.ordering import put_in_order
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run, read_run
-from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System
+from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System, Tag
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Keys of a system with ``use = "run"``: the file, relative to the project file."""
+    """Keys of a system with ``use = "run"``: the file, relative to the project file.
+
+    `tags` says what made it: lexical, vector, hybrid.
+    """
 
     path: str
+    tags: list[Tag] = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +43,8 @@ class RunSystem:
 def open_run(name: str, config: Config, context: Context) -> Iterator[System]:
     """Read the file and put it in the one order that counts."""
     path = context.folder / config.path
-    yield RunSystem(name, rankings(read_run(path)), {"run": sha256(path)})
+    identity = {"run": sha256(path)}
+    yield RunSystem(name, rankings(read_run(path)), identity, frozenset(config.tags))
 
 
 def rankings(run: Run) -> dict[str, tuple[Hit, ...]]:

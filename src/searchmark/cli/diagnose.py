@@ -1,0 +1,84 @@
+"""``searchmark diagnose``: what is wrong, why probably, what to try first."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from searchmark.cli.output import digits_option, format_option, look, progress_bar, say
+
+if TYPE_CHECKING:
+    from searchmark.diagnosis.diagnosis import Diagnosis
+    from searchmark.diagnosis.evidence import Evidence
+    from searchmark.project import Project
+
+
+@click.command()
+@click.argument("project", type=click.Path(path_type=Path), default=Path())
+@click.option("--system", "systems", multiple=True, help="Only this system (may be repeated).")
+@click.option("-k", "k", type=click.IntRange(min=1), help="The cutoff; the project's by default.")
+@click.option("--query", "queries", multiple=True, help="Show this query whole (may be repeated).")
+@click.option("--all", "every", is_flag=True, help="Every finding and every query.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["HIGH", "MEDIUM", "LOW"], case_sensitive=False),
+    help="Exit with 1 where there is a finding as severe as this.",
+)
+@click.option("--restart", is_flag=True, help="Write a new project file with the fixes, to review.")
+@format_option
+@digits_option
+def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
+    """Run PROJECT and say which queries fail, of what kind, why probably, and what to try.
+
+    Exit code 1: there is a finding as severe as --fail-on; 3: a system failed on a query.
+    """
+    from searchmark.diagnosis.diagnosis import diagnosis_of
+    from searchmark.experiments.diagnosing import run_evidence, serving_system
+    from searchmark.project import read_project
+    from searchmark.reports.render import diagnosis_text, query_text
+
+    opened, queries = read_project(project), given["queries"]
+    with progress_bar() as progress:
+        setup = run_evidence(
+            opened, given["systems"], k=given["k"], queries=queries, progress=progress
+        )
+    if queries:
+        click.echo(query_text(setup, queries, form, look(digits)), nl=False)
+        return
+    found = diagnosis_of(setup, serving_system(opened, setup))
+    click.echo(diagnosis_text(found, form, look(digits), every=given["every"]), nl=False)
+    if given["restart"]:
+        _restart(opened, found, setup)
+    _exit(found, setup, given["fail_on"])
+
+
+def _restart(project: "Project", found: "Diagnosis", setup: "Evidence") -> None:
+    """Write the suggested project file and show it as a diff on standard error."""
+    from searchmark.experiments.restart import suggest_project, write_suggestion
+
+    suggestion = suggest_project(project, found.groups, setup)
+    if not suggestion.diff:
+        say("no change of the project file is suggested: what was found is mended elsewhere")
+        return
+    path = write_suggestion(suggestion, project)
+    say(suggestion.diff.rstrip("\n"))
+    say(f"the suggested project file is {path}; review it, then run 'searchmark diagnose {path}'")
+
+
+def _exit(found: "Diagnosis", setup: "Evidence", fail_on: str | None) -> None:
+    from searchmark.errors import BAD_VERDICT, OutsideError
+
+    if fail_on is not None and _has(found, fail_on.upper()):
+        raise click.exceptions.Exit(BAD_VERDICT)
+    failed = [r for q in setup.queries for r in q.rankings if r.is_failure]
+    if failed:
+        names = ", ".join(sorted({r.name for r in failed}))
+        say(f"{len(failed)} calls failed ({names}); the findings name the queries")
+        raise click.exceptions.Exit(OutsideError.exit_code)
+
+
+def _has(found: "Diagnosis", severity: str) -> bool:
+    from searchmark.diagnosis.finding import SEVERITIES
+
+    least = [*map(str, SEVERITIES)].index(severity)
+    return any(SEVERITIES.index(f.severity) <= least for f in found.findings)

@@ -1,0 +1,113 @@
+"""Thresholds of the rules: the ``[diagnosis]`` section of a project file."""
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from searchmark.errors import Problem, nearest
+
+
+class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """From which value on a mean is called good, acceptable and poor; below that it is bad."""
+
+    good: float
+    acceptable: float
+    poor: float
+
+
+DEFAULT_LEVELS = {
+    "nDCG": Levels(0.70, 0.50, 0.30),
+    "P": Levels(0.60, 0.40, 0.20),
+    "RR": Levels(0.70, 0.50, 0.20),
+}
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Thresholds of the rules; values are nDCG@k of one query unless said otherwise.
+
+    `k` is the cutoff (that of the project's first nDCG by default). A system fails a query below
+    `fail` and succeeds above `succeed`; systems without tags differ when they are more than `gap`
+    apart; a hybrid loses when it is more than `hybrid_drop` below its best part. A grade-0 document
+    within the first `top_ranks` counts where the value is below `top_value`. Documents graded
+    `missed_grade` or more are missed when no system returns them. `stuffed` and `duplicate` are
+    shares of words two documents have in common (0 to 1) from which on they are near-duplicates.
+    `holes` is the share of unjudged results within the cutoff from which on a verdict is not to be
+    trusted. `slow` is how many times the median latency makes an outlier, `slow_ms` the least
+    latency that counts as slow. `mean` is the mean over all systems that passes. `names` are the
+    fields of the corpus that hold a title or name. `levels` are words for means by measure. `off`
+    names rules that are not asked.
+    """
+
+    k: int | None = None
+    fail: float = 0.3
+    succeed: float = 0.5
+    gap: float = 0.3
+    hybrid_drop: float = 0.15
+    top_ranks: int = 2
+    top_value: float = 0.8
+    missed_grade: int = 2
+    stuffed: float = 0.6
+    duplicate: float = 0.8
+    holes: float = 0.2
+    slow: float = 5.0
+    slow_ms: float = 100.0
+    mean: float = 0.7
+    names: list[str] = []
+    off: list[str] = []
+    levels: dict[str, Levels] = {}
+
+
+_SHARES = (
+    "fail",
+    "succeed",
+    "gap",
+    "hybrid_drop",
+    "top_value",
+    "stuffed",
+    "duplicate",
+    "holes",
+    "mean",
+)
+
+
+def find_problems(limits: Limits, rules: Mapping[str, str]) -> list[Problem]:
+    """Report thresholds that cannot be, and names of rules that do not exist."""
+    found = [
+        Problem(f"diagnosis.{name}", f"{value:g} is not from 0 to 1")
+        for name in _SHARES
+        if not 0 <= (value := getattr(limits, name)) <= 1
+    ]
+    if limits.fail > limits.succeed:
+        found.append(
+            Problem("diagnosis.fail", f"{limits.fail:g} is above succeed = {limits.succeed:g}")
+        )
+    for name, least in (("k", 1), ("top_ranks", 1), ("slow", 1), ("slow_ms", 0)):
+        value = getattr(limits, name)
+        if value is not None and not (math.isfinite(value) and value >= least):
+            found.append(Problem(f"diagnosis.{name}", f"{value:g} is not {least} or more"))
+    for measure, levels in limits.levels.items():
+        if not levels.good >= levels.acceptable >= levels.poor:
+            found.append(
+                Problem(f"diagnosis.levels.{measure}", "good, acceptable and poor must not rise")
+            )
+    found += [
+        Problem(f"diagnosis.off[{i}]", f"no rule is called '{name}'; {nearest(name, rules)}")
+        for i, name in enumerate(limits.off)
+        if name not in rules
+    ]
+    return found
+
+
+def level_of(measure: str, mean: float | None, limits: Limits) -> str | None:
+    """Return good, acceptable, poor or bad for a mean; None where the measure has no levels.
+
+    `measure` is written with or without its parameters: nDCG@10 has the levels of nDCG.
+    """
+    name = measure.partition("@")[0].partition("(")[0]
+    known = {**DEFAULT_LEVELS, **limits.levels}
+    levels = known.get(measure) or known.get(name)
+    if levels is None or mean is None:
+        return None
+    words = (("good", levels.good), ("acceptable", levels.acceptable), ("poor", levels.poor))
+    return next((word for word, least in words if mean >= least), "bad")

@@ -1,0 +1,230 @@
+"""A diagnosis as tables and sentences: how good, what is wrong, what to try first, what next."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from searchmark.reports.table import Cell, Table, clean
+
+if TYPE_CHECKING:
+    from searchmark.diagnosis.action import Action
+    from searchmark.diagnosis.diagnosis import Diagnosis
+    from searchmark.diagnosis.finding import Finding
+    from searchmark.diagnosis.rollup import Group
+
+BAR = 10
+_FULL, _EMPTY = "\u2588", "\u2591"
+
+MAX_FINDINGS = 3
+"""So many findings of a group are told unless all are asked for."""
+
+MAX_QUERIES = 10
+MAX_TEXT = 36
+MANY_SYSTEMS = 3
+"""With more systems than these, tables have no room for bars."""
+
+
+def bar(value: float | None) -> str:
+    """Return a value from 0 to 1 as a bar; nothing where there is none."""
+    if value is None:
+        return ""
+    n = round(min(max(value, 0.0), 1.0) * BAR)
+    return _FULL * n + _EMPTY * (BAR - n)
+
+
+def headline(diagnosis: "Diagnosis") -> str:
+    """Return the completion verdict in a line."""
+    verdict = diagnosis.completion
+    word = "Good enough to ship" if verdict.passed else "Not good enough to ship yet"
+    return f"{word}: {'; '.join(verdict.because)}."
+
+
+def systems_table(diagnosis: "Diagnosis") -> Table:
+    """Return each system with its means in numbers, bars and words."""
+    setup = diagnosis.setup
+    measures = [level.measure for level in next(iter(diagnosis.levels.values()), ())]
+    columns = ["system", "kind"]
+    for i, measure in enumerate(measures):
+        columns += [measure, *([""] if i == 0 else []), ""]
+    rows = []
+    for part in setup.systems:
+        cells: list[Cell] = [part.name, part.kind or "untagged"]
+        for i, level in enumerate(diagnosis.levels[part.name]):
+            cells += [level.mean, *([bar(level.mean)] if i == 0 else []), level.word or ""]
+        rows.append(tuple(cells))
+    return Table(f"How good: {_basis(diagnosis)}", tuple(columns), tuple(rows))
+
+
+def _basis(diagnosis: "Diagnosis") -> str:
+    setup = diagnosis.setup
+    parts = [f"{setup.n_queries} queries"]
+    if setup.n_no_answer:
+        parts.append(f"{setup.n_no_answer} of them without an answer")
+    if setup.n_unjudged:
+        parts.append(f"{setup.n_unjudged} more have no judgment and are left out")
+    return ", ".join(parts)
+
+
+def breakdown_tables(diagnosis: "Diagnosis") -> list[Table]:
+    """Return the means by capability, and by category where there are any."""
+    measure = diagnosis.setup.measure
+    by_capability = [(r.name, r.n_queries, r.means) for r in diagnosis.capabilities]
+    by_category = [(r.name, r.n_queries, r.means) for r in diagnosis.categories]
+    kinds = (("capability", by_capability), ("category", by_category))
+    return [
+        _means_table(f"{measure} by {what} of query", what, rows, diagnosis)
+        for what, rows in kinds
+        if rows
+    ]
+
+
+def _means_table(
+    title: str,
+    what: str,
+    rows: "list[tuple[str, int, Mapping[str, float | None]]]",
+    diagnosis: "Diagnosis",
+) -> Table:
+    names = [s.name for s in diagnosis.setup.systems]
+    has_bars = len(names) <= MANY_SYSTEMS
+    columns = [what, "queries", *(c for n in names for c in ((n, "") if has_bars else (n,)))]
+    cells = [
+        (name, n, *(c for s in names for c in _with_bar(means[s], has_bars=has_bars)))
+        for name, n, means in rows
+    ]
+    return Table(title, tuple(columns), tuple(cells))
+
+
+def _with_bar(value: float | None, *, has_bars: bool) -> tuple[Cell, ...]:
+    return (value, bar(value)) if has_bars else (value,)
+
+
+def queries_table(diagnosis: "Diagnosis", *, every: bool = False) -> Table | None:
+    """Return queries beside systems, the worst first, with the means of all of them last."""
+    rows = diagnosis.queries if every else diagnosis.queries[:MAX_QUERIES]
+    if not rows:
+        return None
+    setup = diagnosis.setup
+    names = [s.name for s in setup.systems]
+    cells: list[tuple[Cell, ...]] = [
+        (r.query_id, _short(r.text), r.capability, *(r.values[n] for n in names), r.severity or "")
+        for r in rows
+    ]
+    means = (f"all {setup.n_queries}", "mean", "", *(setup.means[n] for n in names), "")
+    shown = f"the {len(rows)} worst of {setup.n_queries} queries"
+    return Table(
+        f"{setup.measure} of {'every query' if len(rows) == setup.n_queries else shown}",
+        ("query", "text", "capability", *names, "worst finding"),
+        (*cells, means),
+        rules=frozenset({len(cells)}),
+    )
+
+
+def _short(text: str, most: int = MAX_TEXT) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 3] + "..."
+
+
+def groups_table(diagnosis: "Diagnosis") -> Table | None:
+    """Return where the fixes lie, with what mending would give; None without a finding."""
+    if not diagnosis.groups:
+        return None
+    setup = diagnosis.setup
+    mean = f"mean {setup.measure}"
+    return Table(
+        f"What is wrong: {count_line(diagnosis)}",
+        ("where the fix lies", "worst", "findings", "queries", f"{mean} if mended", "rise"),
+        tuple(
+            (g.tag, g.severity, g.n_findings, g.n_queries, g.rise.after, g.rise.overall)
+            for g in diagnosis.groups
+        ),
+        signed=frozenset({5}),
+    )
+
+
+def count_line(diagnosis: "Diagnosis") -> str:
+    """Return how many findings there are of each severity."""
+    n = len(diagnosis.findings)
+    if not n:
+        return "nothing was found"
+    totals: dict[str, int] = {}
+    for finding in diagnosis.findings:
+        totals[finding.severity] = totals.get(finding.severity, 0) + 1
+    counts = ", ".join(f"{k} {s}" for s, k in totals.items())
+    return f"{n} finding{'' if n == 1 else 's'} ({counts})"
+
+
+def group_sentences(
+    group: "Group", diagnosis: "Diagnosis", *, every: bool = False
+) -> tuple[str, ...]:
+    """Return the findings of a group, what to try, and how many are not told."""
+    texts = {r.query_id: r.text for r in diagnosis.queries}
+    told = group.findings if every else _first(group)
+    found = [_finding_line(f, texts) for f in told]
+    if left := group.n_findings - len(told):
+        found.append(f"and {left} more finding{'' if left == 1 else 's'} (--all tells them)")
+    return tuple(found)
+
+
+def _first(group: "Group") -> "tuple[Finding, ...]":
+    """Return the findings told: one of each rule before a second of any, the worst first."""
+    seen: dict[str, int] = {}
+    order = []
+    for i, f in enumerate(group.findings):
+        order.append((seen.get(f.rule, 0), i))
+        seen[f.rule] = seen.get(f.rule, 0) + 1
+    return tuple(group.findings[i] for _, i in sorted(order)[:MAX_FINDINGS])
+
+
+def _finding_line(finding: "Finding", texts: Mapping[str, str]) -> str:
+    where = ""
+    if finding.query_id is not None:
+        text = texts.get(finding.query_id, "")
+        where = f'{finding.query_id} "{_short(clean(text), 60)}": '
+    return f"{finding.severity} {where}{_sentence(finding.what)} Try: {_sentence(finding.fix)}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def action_sentences(action: "Action") -> Iterator[str]:
+    """Yield why the recommended action comes first, and where to start."""
+    for why in action.why:
+        yield _capital(_sentence(why))
+    if action.query_ids:
+        yield f"Start with: {', '.join(action.query_ids)}."
+    if action.serving:
+        yield _capital(_sentence(action.serving))
+    if action.then:
+        yield f"Then, {_sentence(action.then)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def step_sentences(diagnosis: "Diagnosis") -> tuple[str, ...]:
+    """Return the three ways on, the advised one marked."""
+    return tuple(
+        f"{s.title}{' (advised)' if s.is_recommended else ''}: {s.text}" for s in diagnosis.steps
+    )
+
+
+FINDING_COLUMNS = (
+    *("severity", "tag", "rule", "query_id", "text", "systems", "documents"),
+    *("evidence", "what", "fix", "repaired"),
+)
+
+
+def finding_rows(diagnosis: "Diagnosis") -> Iterator[tuple[Cell, ...]]:
+    """Yield each finding with everything it says, lists joined by blanks."""
+    texts = {r.query_id: r.text for r in diagnosis.queries}
+    for f in diagnosis.findings:
+        yield (
+            *(f.severity, f.tag, f.rule, f.query_id),
+            None if f.query_id is None else clean(texts.get(f.query_id, "")),
+            " ".join(f.systems),
+            " ".join(f.documents),
+            "; ".join(f"{k}={v}" for k, v in f.evidence.items()),
+            *(clean(f.what), clean(f.fix)),
+            "; ".join(f"{k}={v!r}" for k, v in f.repaired.items()),
+        )
