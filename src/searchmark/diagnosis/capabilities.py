@@ -267,14 +267,16 @@ def _misspelt_form(query: _Query) -> Capability | None:
     meant = [(w, near) for w in unknown if (near := _meant(w, lexicon))]
     if not meant or 2 * len(meant) < len(unknown):  # most words are strange: another language
         return None
-    word, near = max(meant, key=lambda pair: lexicon.document_frequency(pair[1]))
-    n = lexicon.document_frequency(near)
+    word, near = max(meant, key=lambda pair: lexicon.number_with(pair[1]))
+    n = lexicon.number_with(near)
     documents = "1 document" if n == 1 else f"{n:,} documents"
     return Capability("fuzzy", f'"{word}" looks like "{near}" (in {documents})')
 
 
 def _meant(word: str, lexicon: Lexicon) -> str | None:
-    return next((near for near in lexicon.near(word) if is_slip(word, near)), None)
+    """Return the word that was meant; where the likeliest is none, a less likely one is neither."""
+    near = lexicon.nearest(word)
+    return near if near and is_slip(word, near) else None
 
 
 def _why_semantic(query: _Query) -> str:

@@ -88,6 +88,10 @@ class Lexicon:
         """Return how many documents hold a word in any field of text; 0 for an unknown one."""
         return self.frequencies.get(word, 0)
 
+    def number_with(self, word: str) -> int:
+        """Return how many documents hold a word, or else its plural."""
+        return self.frequencies.get(word) or self.frequencies.get(word + "s", 0)
+
     def knows(self, word: str) -> bool:
         """Tell whether the corpus holds a word in this or another inflection."""
         return word in self.frequencies or inflects(word, self.frequencies, self._stems)
@@ -109,7 +113,8 @@ class Lexicon:
         Returns
         -------
         Words by Damerau-Levenshtein distance, then those in most documents, then in order. Words of
-        4 to 7 letters may be 1 edit away, longer ones 2; nothing is near shorter and known ones.
+        4 to 7 letters may be 1 edit away, longer ones 2; nothing is near shorter and known ones. The
+        singular of a word counts as known.
         """
         if word not in self._near:
             self._near[word] = self._search(word)
@@ -131,7 +136,7 @@ class Lexicon:
         if len(word) < 4 or word in self.frequencies:
             return ()
         found = self._neighbours.within(word, 2 if len(word) >= 8 else 1)
-        found.sort(key=lambda f: (f[1], -self.frequencies[f[0]], f[0]))
+        found.sort(key=lambda f: (f[1], -self.number_with(f[0]), f[0]))
         return tuple(near for near, _ in found)
 
     @cached_property
@@ -158,7 +163,10 @@ class Lexicon:
 
     @cached_property
     def _neighbours(self) -> Neighbours:
-        return Neighbours(w for w in self.frequencies if len(w) >= 3 and w.isalpha())
+        """Words to look for near ones among: those of the corpus, and singulars of its plurals."""
+        plurals = (w for w in self.frequencies if w.endswith("s") and not w.endswith("ss"))
+        words = {*self.frequencies, *(w[:-1] for w in plurals)}
+        return Neighbours(w for w in words if len(w) >= 3 and w.isalpha())
 
     @cached_property
     def _colon_words(self) -> dict[str, str]:

@@ -6,10 +6,10 @@ import numpy as np
 
 
 class Neighbours:
-    """Words with the set of their letters as 64 bits: most words fall at a glance at those.
+    """Words with their letters as 64 bits: one glance at those rules most words out.
 
-    One edit takes at most one letter away and brings one in, so the sets of two words that are
-    `limit` edits apart differ in at most twice as many bits.
+    A bit says that a letter occurs, another that it occurs again. One edit takes at most one letter
+    away and brings one in, so words `limit` edits apart differ in at most twice as many bits.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -77,5 +77,6 @@ def distance(a: str, b: str, limit: int) -> int:
 def _letters(word: str) -> int:
     bits = 0
     for letter in word:
-        bits |= 1 << (ord(letter) & 63)
+        bit = 1 << (ord(letter) & 31)
+        bits |= bit << 32 if bits & bit else bit
     return bits

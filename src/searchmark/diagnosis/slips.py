@@ -43,9 +43,11 @@ def is_slip(word: str, near: str) -> bool:
     typed, meant = _difference(word, near)
     if len(typed) == 1 and not meant:
         return _is_easily_added(word, near)
-    if len(typed) == len(meant) == 1:
-        return len(word) > 4 and _is_near(typed, meant)
-    return not typed or typed == meant[::-1] or _consonants(word) == _consonants(near)
+    if len(word) == 4 and len(typed) == len(meant) == 1:
+        return False
+    if not typed or typed == meant[::-1] or _consonants(word) == _consonants(near):
+        return True
+    return len(typed) == len(meant) == 1 and _is_near(typed, meant)
 
 
 def _difference(word: str, near: str) -> tuple[str, str]:

@@ -17,42 +17,43 @@ _WORDS = """
     almost alone along already also alter although always am amaze america among amount an analyse
     analyze ancient android anger angle angry animal anniversary announce annual another answer
     anxious any anybody anyone anything anyway anywhere apart apartment api apology app appear
-    apple apply appoint approach april area aren argue arise arm army arose around arrange arrive
-    art article artist asia ask asleep assist ate atm attack attempt attend audience audio august
-    aunt australia author auto autumn available average avoid awake award aware away awoke baby
-    back bad bag bake balance ball band bank bar base basic basket bath battery battle beach bear
-    beat beaten beautiful beauty became become bed bedroom bee beef been beer began begin beginner
-    begun behave behavior behaviour behind belief believe bell belong belt bench bend benefit bent
-    best bet better beyond bicycle big bike bill bin bio bird birth birthday bit bite bitten black
-    blame blanket bled bleed blew blind block blog blood blow blown blue board boat body boil bomb
-    bond bone book boot border bore born borrow boss bother bottle bottom bought bound bowl box
-    boy brain brake branch brand brave bread break breakfast breath breathe bred brick bridge
-    brief bright bring broad broke broken brother brought brown brush bubble bucket budget bug
-    build building built burn burnt bus business busy butter button buy buyer cable cake calculate
-    calendar call calm came camera camp can canada cancel cancer candle cannot card care career
-    careful carry cart case cash cast castle cat catalog catalogue catch category caught cause cd
-    ceiling celebrate cell cent center centre century ceo certain chain chair challenge chance
-    change channel chapter character charge charity chart chase chat cheap cheat check cheer
-    cheese chef chemist cheque chess chest chicken chief child children china chip chocolate
-    choice choose chose chosen christmas church cinema circle city claim class clean clear clerk
-    clever click client climate climb clinic clock close cloth clothes cloud club clung coach coal
-    coast coat code coffee coin cold collar collect college color colour column com combine come
-    comedy comfort command comment common community company compare compete complain complete
-    computer concern concert condition confirm connect consider contact contain content contest
-    continue contract control convert cook cookie cool copy corn corner correct cost cotton cough
-    could couldn count country couple course court cousin cover cow cpu crack craft crash crazy
-    cream create credit crept crime crisis crm cross crowd cruel cry css culture cup cure curious
-    current curtain customer cut cute cv cycle dad daily damage damp dance danger dare dark data
-    date daughter day dead deaf deal dealt dear death debt decade december decide decision deep
-    deer default defence defend defense define degree delay delete delicious deliver delivery
-    demand demo dentist deny depend depth describe desert deserve design desk detail detect
+    apple apply appoint approach april arabic area aren argentina argue arise arm army arose
+    around arrange arrive art article artist asia ask asleep assist ate atm attack attempt attend
+    audience audio august aunt australia austria author auto autumn available average avoid awake
+    award aware away awoke baby back bad bag bake balance ball band bangladesh bank bar base basic
+    basket bath battery battle beach bear beat beaten beautiful beauty became become bed bedroom
+    bee beef been beer began begin beginner begun behave behavior behaviour behind belgium belief
+    believe bell belong belt bench bend benefit bengali bent berlin best bet better beyond bicycle
+    big bike bill bin bio bird birth birthday bit bite bitten black blame blanket bled bleed blew
+    blind block blog blood blow blown blue board boat body boil bomb bond bone book boot border
+    bore born borrow boss bother bottle bottom bought bound bowl box boy brain brake branch brand
+    brave brazil bread break breakfast breath breathe bred brick bridge brief bright bring broad
+    broke broken brother brought brown brush bubble bucket budget bug build building built burn
+    burnt bus business busy butter button buy buyer cable cake calculate calendar call calm came
+    camera camp can canada cancel cancer candle cannot card care career careful carry cart case
+    cash cast castle cat catalog catalogue catch category caught cause cd ceiling celebrate cell
+    cent center centre century ceo certain chain chair challenge chance change channel chapter
+    character charge charity chart chase chat cheap cheat check cheer cheese chef chemist cheque
+    chess chest chicken chief child children china chinese chip chocolate choice choose chose
+    chosen christmas church cinema circle city claim class clean clear clerk clever click client
+    climate climb clinic clock close cloth clothes cloud club clung coach coal coast coat code
+    coffee coin cold collar collect college color colour column com combine come comedy comfort
+    command comment common community company compare compete complain complete computer concern
+    concert condition confirm connect consider contact contain content contest continue contract
+    control convert cook cookie cool copy corn corner correct cost cotton cough could couldn count
+    country couple course court cousin cover cow cpu crack craft crash crazy cream create credit
+    crept crime crisis crm cross crowd cruel cry css culture cup cure curious current curtain
+    customer cut cute cv cycle czech dad daily damage damp dance danger danish dare dark data date
+    daughter day dead deaf deal dealt dear death debt decade december decide decision deep deer
+    default defence defend defense define degree delay delete delicious deliver delivery demand
+    demo denmark dentist deny depend depth describe desert deserve design desk detail detect
     develop device dialogue diary did didn die dies diet differ different difficult dig dinner
     direct director dirty disappear discount discover discuss disease dish display distance divide
     divorce diy dna doctor document doesn dog doll dollar don done door double doubt down download
     dozen drag drama drank draw drawn dream dress drew drink drive driven driver drop drove drug
-    drunk dry duck due dug dull dumb dust duty dvd dying each eager ear early earn earth ease
-    easier east easter easy eat eaten edge edit educate effect effort egg eight either elder
-    eldest elect electric else email embarrass emotion employ empty end enemy energy engine
+    drunk dry duck due dug dull dumb dust dutch duty dvd dying each eager ear early earn earth
+    ease easier east easter easy eat eaten edge edit educate effect effort egg egypt eight either
+    elder eldest elect electric else email embarrass emotion employ empty end enemy energy engine
     england english enjoy enough enrol enter entire entry equal equip erp error escape especially
     essay euro europe even evening event ever every everybody everyone everything everywhere evil
     exact exam example excel except exchange excite excuse exercise exist exit expect expensive
@@ -60,66 +61,69 @@ _WORDS = """
     fall fallen false family famous fan fancy faq far fare farm fashion fast fat father fault
     favorite favour favourite fear feature february fed fee feed feel feet fell fellow felt female
     fence few field fifteen fifth fifty fight figure file fill film filter final finance find fine
-    finger finish fire firm first fish fit five fix flag flat flavour fled flew flight float flood
-    floor flour flow flower flown flu fly focus fold folder follow food fool foot football
-    forbidden force foreign forest forever forgave forget forgive forgiven forgot forgotten fork
-    form formal former forward fought found four frame france free freeze french fresh friday
-    fridge friend frog from front froze frozen fruit fry fuel full fun fund funny furniture
-    further furthest future gain game gang gap garage garden gas gate gather gave geese gender
-    general gentle german get ghost giant gift girl give given glad glass glove go goal goat god
-    gold golf gone gonna good goodbye got gotten govern gps gpu grab grade grand grandfather
-    grandmother grass grateful grave gray great green grew grey ground group grow grown guard
-    guess guest guide guilty guitar gun guy habit hadn hair half hall hand handle hang happen
-    happy hard harm hasn hat hate haven hd head headache heal health hear heard heart heat heaven
-    heavy height held hello help hen here hero hid hidden hide high highway hike hill hip hire
-    history hit hobby hold hole holiday holy home homework honest honey honor honour hope horn
-    horror horse hospital host hot hotel hour house however html http https huge human humor
-    humour hundred hung hungry hunt hurry hurt husband ice icon id idea identify ignore ill image
-    imagine important improve inch include income increase indeed india indoor info inform injure
-    ink insect inside install instead insure interest internet into invest invite ios ip iron
-    island isn issue item jacket jail jam january japan jar jazz jealous jeans jet jewel jewellery
-    jewelry job join joke journey joy js judge juice july jump june jury just keen keep kept key
-    keyboard kick kid kill kilo kilometer kilometre kind king kiss kitchen knee knelt knew knife
-    knock know known label labour lack ladder lady laid lain lake lamp land language laptop large
-    last late later laugh launch law lawyer lay lazy lead leader leaf leak leant learn learnt
-    least leather leave leaves led left leg legal lemon lend length lens lent less lesson let
-    letter level library licence license lie life lift light like limit line link linux lion lip
-    liquid list listen lit liter literature litre little live lives ll load loan local lock log
-    logo london lonely long look loop lose loss lost lot lottery loud love low loyal luck lucky
-    lunch lung lying mac machine mad made magazine magic mail main make male man manage manager
-    manual many map march mark market marriage marry mass match mate material math matter may
-    maybe meal mean meant measure meat media medical medicine meet meeting melt member memory men
-    mend mental menu merge mess message met metal meter method metre mice middle midnight might
-    mild mile milk mill million mind mine mini minute mirror miss mistake mistaken mix mobile mode
-    model modern mom moment monday money monitor month mood moon moral more morning mortgage most
-    mother motor mould mountain mouse mouth move movie mown much mud multiply mum murder muscle
-    museum music must mystery nail name narrow nation native nature near nearby nearly neat neck
-    need needle negative neighbor neighbour neighbourhood neither nephew nerve nervous nest net
-    network never new news next nice niece night nine nobody noise none noon normal north nose
-    note nothing notice novel november now nowhere number nurse nut oak object observe obvious
-    occur ocean october odd off offer office officer often oil ok old once one onion online open
-    operate opinion opposite option orange order org organ organise organize origin other ought
-    outdoor outside oven over owe own owner oxygen pack package paediatric page paid pain paint
-    pair pan panic pants paper parcel parent park part partner party pass passenger passport past
-    paste path patient pattern pause pay payment pc pdf peace pen pencil people pepper per percent
-    perfect perform perhaps period permit person pet phone photo piano pick picnic picture pie
-    piece pig pill pilot pin pink pipe pizza place plain plan plane planet plant plastic plate
-    play player please plenty plug plus pocket poem poet point poison pole police policy polite
-    pool poor pop popular pork port position possible post pot potato pound pour power practice
-    practise pray predict prefer pregnant prepare present president press pretty prevent price
-    pride priest prime prince princess print prison private prize problem process produce product
-    profit program programme project promise proof proper protect proud prove proven provide
-    public pull pump punish pupil pure purple purpose purse push put puzzle qr quality quarter
-    queen question quick quickly quiet quit quite quiz rabbit race radio rain raise ran random
-    rang range rare rate rather raw re reach read ready real realise realize really reason receipt
-    receive recent recipe recognise recognize record recover red reduce refer refund refuse regret
-    regular relate relax release relief religion remain remember remind remote remove rent repair
-    repeat replace reply report rescue research reserve rest restaurant result retire return
-    review reward rice rich rid ridden ride right ring rise risen risk rival river road roast rob
-    rock rode role roll roof room root rope rose rotten rough round route row royal rub rubber
-    rubbish rude ruin rule rumor rumour run rung rush sad safe said sail salad salary sale salt
-    same sand sandwich sang sank sat satisfy saturday sauce save saw say scale scare scene
-    sceptical schedule school science score scratch scream screen sea seal search season seat
+    finger finish finland finnish fire firm first fish fit five fix flag flat flavour fled flew
+    flight float flood floor flour flow flower flown flu fly focus fold folder follow food fool
+    foot football forbidden force foreign forest forever forgave forget forgive forgiven forgot
+    forgotten fork form formal former forward fought found four frame france free freeze french
+    fresh friday fridge friend frog from front froze frozen fruit fry fuel full fun fund funny
+    furniture further furthest future gain game gang gap garage garden gas gate gather gave geese
+    gender general gentle german get ghost giant gift girl give given glad glass glove go goal
+    goat god gold golf gone gonna good goodbye got gotten govern gps gpu grab grade grand
+    grandfather grandmother grass grateful grave gray great greece greek green grew grey ground
+    group grow grown guard guess guest guide guilty guitar gun guy habit hadn hair half hall hand
+    handle hang happen happy hard harm hasn hat hate haven hd head headache heal health hear heard
+    heart heat heaven heavy hebrew height held hello help hen here hero hid hidden hide high
+    highway hike hill hindi hip hire history hit hobby hold hole holiday holy home homework honest
+    honey honor honour hope horn horror horse hospital host hot hotel hour house however html http
+    https huge human humor humour hundred hung hungarian hungary hungry hunt hurry hurt husband
+    ice icon id idea identify ignore ill image imagine important improve inch include income
+    increase indeed india indonesian indoor info inform injure ink insect inside install instead
+    insure interest internet into invest invite ios ip iran iraq ireland iron island isn israel
+    issue italian italy item jacket jail jam january japan japanese jar jazz jealous jeans jet
+    jewel jewellery jewelry job join joke journey joy js judge juice july jump june jury just keen
+    keep kenya kept key keyboard kick kid kill kilo kilometer kilometre kind king kiss kitchen
+    knee knelt knew knife knock know known korea korean label labour lack ladder lady laid lain
+    lake lamp land language laptop large last late later latin laugh launch law lawyer lay lazy
+    lead leader leaf leak leant learn learnt least leather leave leaves led left leg legal lemon
+    lend length lens lent less lesson let letter level library licence license lie life lift light
+    like limit line link linux lion lip liquid list listen lit liter literature litre little live
+    lives ll load loan local lock log logo london lonely long look loop lose loss lost lot lottery
+    loud love low loyal luck lucky lunch lung lying mac machine mad made madrid magazine magic
+    mail main make male man manage manager manual many map march mark market marriage marry mass
+    match mate material math matter may maybe meal mean meant measure meat media medical medicine
+    meet meeting melt member memory men mend mental menu merge mess message met metal meter method
+    metre mexico mice middle midnight might mild mile milk mill million mind mine mini minute
+    mirror miss mistake mistaken mix mobile mode model modern mom moment monday money monitor
+    month mood moon moral more morning mortgage most mother motor mould mountain mouse mouth move
+    movie mown much mud multiply mum murder muscle museum music must mystery nail name narrow
+    nation native nature near nearby nearly neat neck need needle negative neighbor neighbour
+    neighbourhood neither nephew nerve nervous nest net network never new news next nice niece
+    nigeria night nine nobody noise none noon normal north norway norwegian nose note nothing
+    notice novel november now nowhere number nurse nut oak object observe obvious occur ocean
+    october odd off offer office officer often oil ok old once one onion online open operate
+    opinion opposite option orange order org organ organise organize origin other ought outdoor
+    outside oven over owe own owner oxygen pack package paediatric page paid pain paint pair
+    pakistan pan panic pants paper parcel parent paris park part partner party pass passenger
+    passport past paste path patient pattern pause pay payment pc pdf peace pen pencil people
+    pepper per percent perfect perform perhaps period permit persian person pet phone photo piano
+    pick picnic picture pie piece pig pill pilot pin pink pipe pizza place plain plan plane planet
+    plant plastic plate play player please plenty plug plus pocket poem poet point poison poland
+    pole police policy polish polite pool poor pop popular pork port portugal portuguese position
+    possible post pot potato pound pour power practice practise pray predict prefer pregnant
+    prepare present president press pretty prevent price pride priest prime prince princess print
+    prison private prize problem process produce product profit program programme project promise
+    proof proper protect proud prove proven provide public pull pump punish punjabi pupil pure
+    purple purpose purse push put puzzle qr quality quarter queen question quick quickly quiet
+    quit quite quiz rabbit race radio rain raise ran random rang range rare rate rather raw re
+    reach read ready real realise realize really reason receipt receive recent recipe recognise
+    recognize record recover red reduce refer refund refuse regret regular relate relax release
+    relief religion remain remember remind remote remove rent repair repeat replace reply report
+    rescue research reserve rest restaurant result retire return review reward rice rich rid
+    ridden ride right ring rise risen risk rival river road roast rob rock rode role roll romanian
+    rome roof room root rope rose rotten rough round route row royal rub rubber rubbish rude ruin
+    rule rumor rumour run rung rush russia russian sad safe said sail salad salary sale salt same
+    sand sandwich sang sank sat satisfy saturday sauce save saw say scale scare scene sceptical
+    schedule school science score scotland scratch scream screen sea seal search season seat
     second secret section secure see seed seek seem seen sell send sense sent sentence seo
     separate september serial series serious serve service set settle setup seven several sew sewn
     sex shade shadow shake shaken shall shame shape share sharp shave shaved sheep sheet shelf
@@ -129,35 +133,37 @@ _WORDS = """
     situation six size skeptical skill skin skirt sky sleep sleeve slept slice slid slide slip
     slow small smart smell smile smoke smooth sms snack snake snow soap social sock soft soil sold
     soldier solid solve some somebody someone something sometimes somewhere son song soon sorry
-    sort sought soul sound soup sour south space spare spat speak special sped speech speed spell
-    spelt spend spent spice spider spilt spin spirit split spoke spoken spoon sport spot sprang
-    spread spring spun square staff stage stair stale stamp stand star start starve state station
-    stay steak steal steam steel steep step stick still sting stock stole stolen stomach stone
-    stood stop store storey storm story stove straight strange stranger stream street strength
-    stress stretch strict strike string strip strong struck stuck student study stuff stung stupid
-    style subject succeed success such sudden suffer sugar suggest suit summer sun sunday sung
-    sunk super supper supply support suppose sure surface surprise swam swap sweat sweet swept
-    swim swing switch swollen swore sworn swum swung symbol system table tail take taken tale talk
-    tall tank tap tape target task taste taught tax taxi tea teach teacher team tear tech teen
-    teenager teeth tell temper temple ten tend tennis tent term terrible test text thank thanks
-    theater theatre theft theme theory thick thief thin thing think third thirsty thirty thought
-    thousand thread threat three threw throat through throw thrown thumb thunder thursday ticket
-    tidy tie tight till time tiny tip tire tired title toast today toe together toilet told tomato
-    tomorrow tone tongue tonight tonne took tool tooth top topic tore torn total touch tough tour
-    toward towel tower town toy trace track trade traffic train transfer translate trap trash
-    travel traveller travelling treat tree trick trip trod trouble truck true trunk trust truth
-    try tube tuesday tune turn tutorial tv twelve twenty twice twin two tying type tyre ugly uk
-    umbrella uncle under understand understood undertook undo undone unhappy unique unit unknown
-    unless until update upgrade upload upper upset upstairs urban urge url us usa usb use useful
-    useless user usual vacation valley value van vapor vapour various vast ve vegetable vehicle
-    version very via video view village visa visit visitor voice volume vote vpn vs wage wait wake
-    walk wall wallet wanna want war warm warn wash wasn waste watch water wave way weak wealth
-    weapon wear weather web website wed wedding wednesday week weekend weigh weight welcome well
-    went wept weren west wet whatever wheat wheel whenever wherever whether whole whose wide wife
-    wifi wild will win wind window wine wing winner winter wipe wire wise wish withdrew without
-    woke woken wolf woman women won wonder wood wool word wore work worker world worn worry worse
-    worst worth would wouldn wound wove woven wrap write writer written wrong wrote www yard year
-    yell yellow yes yesterday yet young youth zero zip zone zoo
+    sort sought soul sound soup sour south space spain spanish spare spat speak special sped
+    speech speed spell spelt spend spent spice spider spilt spin spirit split spoke spoken spoon
+    sport spot sprang spread spring spun square staff stage stair stale stamp stand star start
+    starve state station stay steak steal steam steel steep step stick still sting stock stole
+    stolen stomach stone stood stop store storey storm story stove straight strange stranger
+    stream street strength stress stretch strict strike string strip strong struck stuck student
+    study stuff stung stupid style subject succeed success such sudden suffer sugar suggest suit
+    summer sun sunday sung sunk super supper supply support suppose sure surface surprise swahili
+    swam swap sweat sweden swedish sweet swept swim swing switch swollen swore sworn swum swung
+    symbol system table tail take taken tale talk tall tamil tank tap tape target task taste
+    taught tax taxi tea teach teacher team tear tech teen teenager teeth tell telugu temper temple
+    ten tend tennis tent term terrible test text thai thailand thank thanks theater theatre theft
+    theme theory thick thief thin thing think third thirsty thirty thought thousand thread threat
+    three threw throat through throw thrown thumb thunder thursday ticket tidy tie tight till time
+    tiny tip tire tired title toast today toe together toilet tokyo told tomato tomorrow tone
+    tongue tonight tonne took tool tooth top topic tore torn total touch tough tour toward towel
+    tower town toy trace track trade traffic train transfer translate trap trash travel traveller
+    travelling treat tree trick trip trod trouble truck true trunk trust truth try tube tuesday
+    tune turkey turkish turn tutorial tv twelve twenty twice twin two tying type tyre ugly uk
+    ukrainian umbrella uncle under understand understood undertook undo undone unhappy unique unit
+    unknown unless until update upgrade upload upper upset upstairs urban urdu urge url us usa usb
+    use useful useless user usual vacation valley value van vapor vapour various vast ve vegetable
+    vehicle version very via video vietnam vietnamese view village visa visit visitor voice volume
+    vote vpn vs wage wait wake wales walk wall wallet wanna want war warm warn wash wasn waste
+    watch water wave way weak wealth weapon wear weather web website wed wedding wednesday week
+    weekend weigh weight welcome well went wept weren west wet whatever wheat wheel whenever
+    wherever whether whole whose wide wife wifi wild will win wind window wine wing winner winter
+    wipe wire wise wish withdrew without woke woken wolf woman women won wonder wood wool word
+    wore work worker world worn worry worse worst worth would wouldn wound wove woven wrap write
+    writer written wrong wrote www yard year yell yellow yes yesterday yet york young youth zero
+    zip zone zoo
 """
 
 COMMON = ENGLISH | frozenset(_WORDS.split())
