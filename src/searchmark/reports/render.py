@@ -160,7 +160,9 @@ def diagnosis_text(
     tables = [report.systems_table(diagnosis), *report.breakdown_tables(diagnosis)]
     groups, worst = report.groups_table(diagnosis), report.queries_table(diagnosis, every=every)
     tables += [t for t in (worst, groups) if t is not None]
-    lists = [(g.tag, report.group_sentences(g, diagnosis, every=every)) for g in diagnosis.groups]
+    lists: list[tuple[str, tuple[str, ...]]] = [
+        (str(g.tag), report.group_sentences(g, diagnosis, every=every)) for g in diagnosis.groups
+    ]
     if diagnosis.action is not None:
         why = tuple(report.action_sentences(diagnosis.action))
         lists.append((f"Do this next: {diagnosis.action.what}.", why))
