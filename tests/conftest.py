@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["pytester"]  # the plugin's tests run pytest inside pytest
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 REQUIRE_ALL = os.environ.get("SEARCHMARK_REQUIRE_ALL") == "1"
 NO_COLLECTIONS = "the test collections (folder 'shared' beside the repository) are not here"

@@ -22,6 +22,8 @@ ORDER = (
     "experiments",
     "demo",
     "cli",
+    "pytest_fixture",
+    "pytest_plugin",
     "web",
 )
 FORBIDDEN = {("retrieval", "measures"), ("retrieval", "stats")}
