@@ -12,9 +12,11 @@ from searchmark.diagnosis.wording import counted, listed
 
 Reason = Literal["trust", "severity", "rise", "order"]
 
+_HOLES = "holes-at-top"
+
 UNTRUSTED: dict[Tag, frozenset[str]] = {
     "RELIABILITY": frozenset({"failed-or-partial"}),
-    "JUDGMENTS": frozenset({"holes-at-top", "judged-not-in-corpus"}),
+    "JUDGMENTS": frozenset({_HOLES, "judged-not-in-corpus"}),
 }
 """Rules whose findings leave the numbers without meaning: answers or judgments are missing."""
 
@@ -75,14 +77,15 @@ def recommend(
 
     Notes
     -----
-    First come missing answers and missing judgments where they touch at least the share
-    ``limits.holes`` of the queries: no other number can be trusted before. Then the worst group if
-    it is HIGH, then the one with the largest rise of the mean over all systems, then the first.
+    First come missing answers and missing judgments where more than the share ``limits.holes`` of
+    the queries or of the results is missing: no other number can be trusted before. Then the worst
+    group if it is HIGH, then the one with the largest rise of the mean over all systems, then the
+    first.
     """
     if not groups:
         return None
     group, findings, reason = _first(groups, setup)
-    system = _worst_system(findings, setup)
+    system = None if group.tag == "JUDGMENTS" else _worst_system(findings, setup)
     chosen = [f for f in findings if system is None or _touches(f, system)]
     rise = rise_of(findings, setup, serving)
     unharmed = _unharmed(group, system, serving, rise) if reason != "trust" else False
@@ -116,8 +119,18 @@ def _first(groups: Sequence[Group], setup: Evidence) -> tuple[Group, tuple[Findi
 
 
 def _is_large(findings: Sequence[Finding], setup: Evidence) -> bool:
-    touched = {f.query_id for f in findings if f.query_id is not None}
-    return len(touched) >= setup.limits.holes * max(len(setup.queries), 1)
+    """Whether more than ``limits.holes`` is missing: of the queries, or of the results."""
+    lost = {f.query_id for f in findings if f.rule != _HOLES and f.query_id is not None}
+    has_holes = any(f.rule == _HOLES for f in findings)
+    share = len(lost) / max(len(setup.queries), 1)
+    limit = setup.limits.holes
+    return share > limit or (has_holes and unjudged_share(setup) > limit)
+
+
+def unjudged_share(setup: Evidence) -> float:
+    """Return the share of results within the cutoff that nobody judged, over all systems."""
+    shown = [d for q in setup.queries for r in q.rankings for d in r.within(q.k)]
+    return sum(d.grade is None for d in shown) / len(shown) if shown else 0.0
 
 
 def is_untrusted(groups: Sequence[Group], setup: Evidence) -> bool:
@@ -149,6 +162,11 @@ def _what(
                 f"Loosen the matching of {system}: let any word match where no document has them "
                 f"all (it returns nothing for {n_empty} of these queries){alone}"
             )
+    if n_holes := sum(len(f.documents) for f in findings if f.rule == _HOLES):
+        return (
+            f"Judge the {counted(n_holes, 'result')} within {setup.k} that nobody judged, or set "
+            "complete = true where what the judgments do not list is known to be irrelevant"
+        )
     commonest = fixes_of(findings)[0]
     if 2 * commonest.n_findings >= len(findings) and commonest.text:
         return commonest.text[0].upper() + commonest.text[1:].rstrip(".")

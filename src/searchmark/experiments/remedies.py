@@ -129,10 +129,8 @@ def remarks(
     findings: Sequence[Finding], changes: Sequence[Change], setup: Evidence
 ) -> Iterator[Remark]:
     """Yield what has to be done elsewhere: one remark for each rule that no change answers."""
-    answered = {_answered_by(c) for c in changes}
     for rule in dict.fromkeys(f.rule for f in findings):
-        found = [f for f in findings if f.rule == rule]
-        left = [f for f in found if not any((f.tag, s) in answered for s in f.systems)]
+        left = [f for f in findings if f.rule == rule and not _is_answered(f, changes)]
         if not left:
             continue
         fix = fixes_of(left)[0].text.rstrip(".")
@@ -140,9 +138,18 @@ def remarks(
         yield Remark(told, _of_one(left, setup) if rule == "no-answer-answered" else None)
 
 
-def _answered_by(change: Change) -> tuple[str, str]:
-    tags = {"fallback": "INDEX_MAPPING", "fields": "EMBEDDING_FIELDS", "k": "SEARCH_PIPELINE"}
-    return tags[change.key], change.system
+_ANSWERS = {
+    "fallback": frozenset({"every-system-fails", "pairwise-gap", "failed-or-partial"}),
+    "fields": frozenset({"relevant-missed"}),
+    "k": frozenset({"hybrid-below-best"}),
+}
+"""Changed key -> the rules whose findings it may mend."""
+
+
+def _is_answered(finding: Finding, changes: Sequence[Change]) -> bool:
+    if finding.tag == "RELIABILITY":
+        return False
+    return any(c.system in finding.systems and finding.rule in _ANSWERS[c.key] for c in changes)
 
 
 def _of_one(findings: Sequence[Finding], setup: Evidence) -> str | None:

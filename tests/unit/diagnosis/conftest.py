@@ -20,7 +20,7 @@ KINDS: Mapping[str, Kind] = {"words": "lexical", "meaning": "vector", "both": "h
 
 def _ranking(part: Part, value: float | None, documents: Sequence[str]) -> Ranking:
     placed = tuple(
-        Placed(doc_id, rank, None, int(doc_id.startswith("good")))
+        Placed(doc_id, rank, None, None if doc_id.startswith("new") else int("good" in doc_id))
         for rank, doc_id in enumerate(documents, 1)
     )
     return Ranking(part, value, placed, "ok" if placed else "empty")
@@ -39,7 +39,8 @@ def _setup_of(
     """Build a setup: system -> nDCG@5 of q1, q2, ...; `words` is lexical, `meaning` vector.
 
     `documents` maps systems to what they return for each query; documents called good... are
-    relevant, others are not. A system that is not in it returns one document, grade 0.
+    relevant, new... unjudged, others not relevant. A system that is not in it returns one document
+    that is not relevant.
     """
     parts = {s: Part(s, KINDS.get(s, ""), (arms or {}).get(s, ())) for s in values}
     given = documents or {}

@@ -88,18 +88,41 @@ def test_where_no_mean_would_rise_the_worst_group_is_taken_and_that_is_said(
     assert "it does not measure this fault" in action.why[-1]
 
 
-@pytest.mark.parametrize(("n", "reason"), [(1, "rise"), (2, "trust")])
+@pytest.mark.parametrize(("n", "reason"), [(2, "rise"), (3, "trust")])
 @pytest.mark.parametrize(
-    ("tag", "rule"), [("JUDGMENTS", "holes-at-top"), ("RELIABILITY", "failed-or-partial")]
+    ("tag", "rule"), [("JUDGMENTS", "judged-not-in-corpus"), ("RELIABILITY", "failed-or-partial")]
 )
-def test_missing_judgments_and_answers_come_first_where_they_are_many(
+def test_missing_documents_and_answers_come_first_where_they_are_many(
     setup_of: SetupOf, n: int, reason: str, tag: Tag, rule: str
 ) -> None:
-    # a fifth of ten queries are two
+    # more than a fifth of ten queries are three
     setup = setup_of({"words": [0.2] * 10})
-    holes = [finding(f"q{i + 1}", {}, tag=tag, rule=rule, severity="LOW") for i in range(n)]
-    action = action_for([*holes, finding("q9", {"words": 1.0})], setup)
+    lost = [finding(f"q{i + 1}", {}, tag=tag, rule=rule, severity="LOW") for i in range(n)]
+    assert action_for([*lost, finding("q9", {"words": 1.0})], setup).reason == reason
+
+
+def hole(*documents: str) -> Finding:
+    return Finding(
+        "holes-at-top", "LOW", "JUDGMENTS", "", "judge", "q1", ("words",), documents=documents
+    )
+
+
+@pytest.mark.parametrize(("n", "reason"), [(1, "rise"), (2, "trust")])
+def test_unjudged_results_come_first_where_they_are_many(
+    setup_of: SetupOf, n: int, reason: str
+) -> None:
+    # one of five results is not more than a fifth, two are; those below rank 5 do not count
+    unjudged = ["new1", "new2"][:n]
+    shown = [*unjudged, *["bad1", "bad2", "bad3", "bad4"][: 5 - n], "new8", "new9"]
+    setup = setup_of({"words": [0.2, 0.2]}, documents={"words": [shown, []]})
+    action = action_for([hole(*unjudged), finding("q2", {"words": 1.0})], setup)
     assert action.reason == reason
+    if reason == "trust":
+        assert action.what == (
+            "Judge the 2 results within 5 that nobody judged, or set complete = true where what "
+            "the judgments do not list is known to be irrelevant"
+        )
+        assert (action.system, action.query_ids) == (None, ("q1",))
 
 
 def test_a_possible_wrong_label_is_no_missing_judgment(setup_of: SetupOf) -> None:
@@ -202,9 +225,8 @@ def test_a_failed_verdict_advises_to_restart(setup_of: SetupOf) -> None:
 
 
 def test_missing_judgments_advise_to_keep_experimenting(setup_of: SetupOf) -> None:
-    setup = setup_of({"both": [0.9] * 5})
-    holes = [finding("q1", {}, tag="JUDGMENTS", rule="holes-at-top")]
-    first = steps_for(holes, setup)[0]
+    setup = setup_of({"both": [0.9] * 5}, documents={"both": [["new1"]] * 5})
+    first = steps_for([hole("new1")], setup)[0]
     assert first.way == "experiment"
     assert first.text.startswith("Get the missing answers and judgments first")
 
