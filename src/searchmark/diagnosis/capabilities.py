@@ -184,9 +184,10 @@ def _of_fields(query: _Query) -> Capability:
 
 
 def _why_field(fields: Sequence[_Field]) -> str:
-    known = ", ".join(f.written for f in fields if f.is_column)
+    known = [f.written for f in fields if f.is_column]
     if known:
-        return f"{known} asks for a field of the corpus"
+        asks = "asks for a field" if len(known) == 1 else "ask for fields"
+        return f"{', '.join(known)} {asks} of the corpus"
     first = fields[0]
     if first.holder:
         return f"{first.written} is a value of the field '{first.holder}'"
@@ -294,8 +295,8 @@ def _why_semantic(query: _Query) -> str:
 
 
 def _field(match: re.Match[str], lexicon: Lexicon, *, is_column: bool) -> _Field:
-    written = match[0].strip().lstrip("-+!")
-    holder = None if is_column else lexicon.field_of(written.rstrip(_STOPS))
+    written = match[0].strip().lstrip("-+!").rstrip(_STOPS)
+    holder = None if is_column else lexicon.field_of(written)
     return _Field(written, match["field"], match.span(), is_column, holder)
 
 

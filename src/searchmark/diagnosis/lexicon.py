@@ -113,8 +113,8 @@ class Lexicon:
         Returns
         -------
         Words by Damerau-Levenshtein distance, then those in most documents, then in order. Words of
-        4 to 7 letters may be 1 edit away, longer ones 2; nothing is near shorter and known ones. The
-        singular of a word counts as known.
+        4 to 7 letters may be 1 edit away, longer ones 2; nothing is near shorter and known ones.
+        The singular of a word counts as known.
         """
         if word not in self._near:
             self._near[word] = self._search(word)
@@ -228,7 +228,8 @@ class Lexicon:
 def name_fields(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that hold a title or name, going by what they are called."""
     first = [c for c in columns if c.lower() in ("title", "name", "label")]
-    return tuple([*first, *(c for c in columns if c.endswith(("Name", "_name", "_label")))])
+    rest = [c for c in columns if c.endswith(("Name", "_name", "_label"))]
+    return tuple(dict.fromkeys([*first, *rest]))
 
 
 def stem(word: str) -> str:
@@ -242,7 +243,7 @@ def inflects(word: str, words: Container[str], stems: Container[str]) -> bool:
     A stem that is no word by itself ("invoic" of invoice, "headphon" of headphones) is none: that
     is a word cut short.
     """
-    if stem(word) not in stems:
+    if stem(word) not in stems or (word.endswith("i") and word[:-1] + "y" in words):
         return False
     takes_es = word.endswith(("s", "x", "z", "ch", "sh", "o"))
     return word + "e" not in words and (takes_es or word + "es" not in words)
