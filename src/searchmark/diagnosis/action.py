@@ -78,9 +78,9 @@ def recommend(
     Notes
     -----
     First come missing answers and missing judgments where more than the share ``limits.holes`` of
-    the queries or of the results is missing: no other number can be trusted before. Then the worst
-    group if it is HIGH, then the one with the largest rise of the mean over all systems, then the
-    first.
+    the queries or of the results is missing: no other number can be trusted before. Then the HIGH
+    findings of the worst group, then the group with the largest rise of the mean over all systems,
+    then the first.
     """
     if not groups:
         return None
@@ -111,7 +111,7 @@ def _first(groups: Sequence[Group], setup: Evidence) -> tuple[Group, tuple[Findi
             if group.tag == tag and missing and _is_large(missing, setup):
                 return group, missing, "trust"
     if groups[0].severity == "HIGH":
-        return groups[0], groups[0].findings, "severity"
+        return groups[0], tuple(f for f in groups[0].findings if f.severity == "HIGH"), "severity"
     largest = max(groups, key=lambda g: g.rise.overall)
     if largest.rise.overall > NOTHING:
         return largest, largest.findings, "rise"
@@ -230,7 +230,10 @@ def _serving_sentence(serving: str | None, rise: Rise, setup: Evidence) -> str:
     present = rise.means[serving or ""]
     sentence = f"users of {serving}, which serves, do not suffer: its mean is {present:.3f}"
     if arms:
-        sentence += f"; it joins {listed(arms)}, so look at its mean again after the change"
+        sentence += (
+            f"; it joins {listed(arms)}, and a part that returns more can push right results down, "
+            "so look at its mean before the change serves"
+        )
     return sentence
 
 

@@ -125,6 +125,22 @@ def _closer(
         yield Change(entry.name, "k", table.get("k"), CLOSE, why)
 
 
+def joining(changes: Sequence[Change], project: Project, setup: Evidence) -> Iterator[Remark]:
+    """Yield a warning for each system that joins changed ones: it may well get worse by that."""
+    changed = {c.system for c in changes}
+    for name in (s.name for s in setup.systems):
+        arms = getattr(project.systems[name].config, "of", ())
+        joined = [a for a in arms if a in changed]
+        if joined:
+            mean = setup.mean(name)
+            before = "" if mean is None else f" (it was {mean:.3f})"
+            yield Remark(
+                f"it joins the changed {listed(joined)} now, and a part that returns more can push "
+                f"right results down; look at its mean{before} before it serves",
+                name,
+            )
+
+
 def remarks(
     findings: Sequence[Finding], changes: Sequence[Change], setup: Evidence
 ) -> Iterator[Remark]:

@@ -15,7 +15,7 @@ from searchmark.data.files import write_text_atomically
 from searchmark.diagnosis.evidence import Evidence
 from searchmark.diagnosis.rollup import Group
 from searchmark.errors import InputError
-from searchmark.experiments.remedies import Change, Remark, remarks, remedies
+from searchmark.experiments.remedies import Change, Remark, joining, remarks, remedies
 from searchmark.project import Project, read_project
 from searchmark.project.statements import Span, Statement, last_item, statements, strings
 
@@ -60,12 +60,13 @@ def suggest_project(project: Project, groups: Sequence[Group], setup: Evidence) 
     findings = [f for group in groups for f in group.findings]
     wanted = remedies(project, findings, setup)
     remarked = tuple(remarks(findings, wanted, setup))
-    made = _edited(text, wanted, remarked, project)
+    made = _edited(text, wanted, (*remarked, *joining(wanted, project, setup)), project)
     changes = wanted if made is not None else ()
     renamed = new_names(changes, project)
     notes = (
         *(_by_hand(c) for c in wanted if c not in changes),
         *(r.text for r in remarked),
+        *(f"{r.system}: {r.text}" for r in joining(changes, project, setup)),
         *_about_gate(project, renamed),
     )
     shown = text if made is None else made
@@ -134,7 +135,7 @@ def _change(
     if present is not None:
         indent = text[present.line.start : present.parts[0].start]
         at = present.line.start
-        yield _Edit(Span(at, at), _comment(change.why, indent, newline))
+        yield _Edit(Span(at, at), _comment(f"Suggested: {change.why}", indent, newline))
         yield _Edit(present.value, _new_value(change, present.value, text))
         return
     last = keys[-1]
@@ -143,7 +144,7 @@ def _change(
     if owner:  # a dotted key: its last part but one is the system
         owner[-1] = _key(renamed[change.system])
     line = f"{indent}{'.'.join([*owner, change.key])} = {toml(change.after)}"
-    comment, at = _comment(change.why, indent, newline), last.line.end
+    comment, at = _comment(f"Suggested: {change.why}", indent, newline), last.line.end
     ends = text.endswith("\n", 0, at)
     yield _Edit(Span(at, at), f"{comment}{line}{newline}" if ends else f"{newline}{comment}{line}")
 
@@ -152,9 +153,9 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _comment(why: str, indent: str, newline: str) -> str:
+def _comment(sentence: str, indent: str, newline: str) -> str:
     """Return comment lines, indented as the key below them."""
-    lines = textwrap.wrap(f"Suggested: {why}.", _WIDTH - len(indent), break_on_hyphens=False)
+    lines = textwrap.wrap(f"{sentence}.", _WIDTH - len(indent), break_on_hyphens=False)
     return "".join(f"{indent}# {line}{newline}" for line in lines)
 
 
@@ -231,7 +232,7 @@ def _remarks_in_place(
         keys = _table_keys(remark.system, found) if remark.system else []
         if keys and text.endswith("\n", 0, keys[-1].line.end):
             at = keys[-1].line.end
-            yield _Edit(Span(at, at), _comment(remark.text, "", _newline(text)))
+            yield _Edit(Span(at, at), _comment(f"Note: {remark.text}", "", _newline(text)))
 
 
 def _applied(text: str, edits: Sequence[_Edit]) -> str:

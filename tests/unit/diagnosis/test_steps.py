@@ -184,7 +184,8 @@ def test_a_weak_part_does_not_hurt_the_system_that_serves_and_what_would_help_th
     )
     assert action.serving == (
         "users of both, which serves, do not suffer: its mean is 0.900; it joins words and "
-        "meaning, so look at its mean again after the change"
+        "meaning, and a part that returns more can push right results down, so look at its mean "
+        "before the change serves"
     )
     assert action.then == "for both: Set a cut-off (1 finding of QUERY_TUNING)"
 
@@ -291,3 +292,18 @@ def test_the_diagnosis_holds_the_facts_of_the_setup(setup_of: SetupOf) -> None:
     assert found.all_mended.overall == pytest.approx(0.3)  # 0.6 / 2
     assert found.action is not None
     assert [g.tag for g in found.groups] == ["INDEX_MAPPING"]
+
+
+def test_of_a_high_group_only_the_high_findings_count(setup_of: SetupOf) -> None:
+    setup = setup_of({"words": [0.2, 0.4]})
+    action = action_for(
+        [
+            finding("q1", {"words": 0.6}, severity="HIGH", fix="mend the worst"),
+            finding("q2", {"words": 1.0}, fix="mend the other"),
+            finding("q2", {"words": 1.0}, fix="mend the other"),
+        ],
+        setup,
+    )
+    assert action.what == "Mend the worst"
+    assert action.query_ids == ("q1",)
+    assert action.rise.overall == pytest.approx(0.2)  # (0.6 - 0.2) / 2

@@ -250,7 +250,7 @@ def test_what_the_file_cannot_mend_stands_in_it_as_a_comment(tmp_path: Path) -> 
     )
     found = suggested(make(tmp_path), [answered])
     assert (found.changes, found.renamed) == ((), {})
-    assert "# Suggested: Cut off below 0.4 (1 finding of no-answer-answered).\n" in found.text
+    assert "# Note: Cut off below 0.4 (1 finding of no-answer-answered).\n" in found.text
     assert decoded(found) == tomllib.loads(HEAD + WORDS)
 
 
