@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from searchmark.diagnosis.fields import FieldValue, field_values, without
 from searchmark.diagnosis.lexicon import Lexicon
 from searchmark.diagnosis.slips import is_slip
 from searchmark.diagnosis.words import is_common
@@ -22,23 +23,11 @@ CAPABILITIES = ("exact", "structured", "combined", "autocomplete", "fuzzy", "sem
 SHORT = 5
 """A query of fewer characters is a prefix."""
 
-_NAME = r"(?<![^\s(,])[-+!]?(?P<field>[^\W\d][\w.-]*):"
-_MARKED = r"""\"[^\"]*\"|“[^”]*”|[\[{][^\]}]*[\]}]|(?:[<>]=?|=)\s*[^\s)]+"""
-_FIELD = re.compile(rf"{_NAME}(?P<value>{_MARKED}|\([^)]*\)|[^\s)]+)")
-_SPACED_FIELD = re.compile(rf"{_NAME}\s+(?P<value>{_MARKED}|[^\s:]+\s*$)")
-"""A blank after the colon: only for fields of the corpus, before a value that is marked as one or
-that is the last word; "note: how do I ..." is no field."""
-
-_ADDRESSES = """
-    about data file ftp git http https javascript localhost mailto sftp sms ssh tel urn ws wss
-"""
-_SCHEMES = frozenset(_ADDRESSES.split())
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a letter is a syllable or word, often no blanks
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_STOPS = ".,;?!"
 _LONGEST_WITH_NAME = 12
 
 
@@ -50,16 +39,6 @@ class Capability(NamedTuple):
     is_given: bool = False
 
 
-class _Field(NamedTuple):
-    """One `field:value` of a query: where it stands, and whether the corpus has the field."""
-
-    written: str
-    field: str
-    span: tuple[int, int]
-    is_column: bool
-    holder: str | None = None  # the corpus field that has the whole as a value
-
-
 class _Query:
     """A query with its words and fields, beside what the corpus knows."""
 
@@ -69,18 +48,9 @@ class _Query:
         self.words = tokenize(text)
 
     @cached_property
-    def fields(self) -> list[_Field]:
+    def fields(self) -> list[FieldValue]:
         """Every `field:value` in the text, in order."""
-        columns = {c.lower() for c in self.lexicon.fields}
-        found = [
-            _field(match, self.lexicon, is_column=is_column)
-            for pattern in (_FIELD, _SPACED_FIELD)
-            for match in pattern.finditer(self.text)
-            if _has_value(match["value"])
-            and ((is_column := match["field"].lower() in columns) or pattern is _FIELD)
-            and (is_column or _is_field(match, self.lexicon))
-        ]
-        return sorted(found, key=lambda f: f.span)
+        return field_values(self.text, self.lexicon)
 
     @cached_property
     def unknown(self) -> list[str]:
@@ -177,13 +147,13 @@ def _field_form(query: _Query) -> Capability | None:
 
 def _of_fields(query: _Query) -> Capability:
     reason = _why_field(query.fields)
-    rest = _without(query.text, [f.span for f in query.fields])
+    rest = without(query.text, [f.span for f in query.fields])
     if all(word in ENGLISH for word in tokenize(rest)):  # AND, OR, NOT, "on", "with"
         return Capability("structured", reason)
     return Capability("combined", f'{reason}, beside the words "{rest}"')
 
 
-def _why_field(fields: Sequence[_Field]) -> str:
+def _why_field(fields: Sequence[FieldValue]) -> str:
     known = [f.written for f in fields if f.is_column]
     if known:
         asks = "asks for a field" if len(known) == 1 else "ask for fields"
@@ -292,33 +262,6 @@ def _why_semantic(query: _Query) -> str:
         more = f" and {n - 3} more" if (n := len(query.unknown)) > 3 else ""
         return f"free text, no name, prefix or misspelling; the corpus does not know {words}{more}"
     return "free text, no name, prefix or misspelling"
-
-
-def _field(match: re.Match[str], lexicon: Lexicon, *, is_column: bool) -> _Field:
-    written = match[0].strip().lstrip("-+!").rstrip(_STOPS)
-    holder = None if is_column else lexicon.field_of(written)
-    return _Field(written, match["field"], match.span(), is_column, holder)
-
-
-def _is_field(match: re.Match[str], lexicon: Lexicon) -> bool:
-    """Tell whether what stands before a colon reads as a field, though the corpus has none such."""
-    field, value = match["field"], match["value"]
-    if not field.isascii() or len(field) < 2 or field.lower() in _SCHEMES:
-        return False
-    if value.startswith((":", "//", "\\")) or ("." in field and value.isdecimal()):
-        return False
-    written = f"{field}:{value}".rstrip(_STOPS)
-    return lexicon.field_of(written) is not None or not lexicon.writes(written)
-
-
-def _has_value(value: str) -> bool:
-    return not value.startswith("//") and ("*" in value or bool(tokenize(value)))
-
-
-def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    for first, last in reversed(spans):
-        text = f"{text[:first]} {text[last:]}"
-    return " ".join(text.split())
 
 
 def _called(field: str) -> str:
