@@ -23,41 +23,46 @@ def rows(found: dict) -> list[dict]:
     for system, scores in found["systems"].items():
         for category, means in scores["by_category"].items():
             label = f"{category} ({found['categories'][category]})"
-            result.append({"system": system, "category": label, "value": means[MEASURE]["mean"]})
-        label = f"all ({found['n_queries']})"
-        value = scores["measures"][MEASURE]["mean"]
-        result.append({"system": system, "category": label, "value": value})
+            result.append(row(system, label, means[MEASURE]))
+        result.append(row(system, f"all ({found['n_queries']})", scores["measures"][MEASURE]))
     return result
 
 
+def row(system: str, category: str, mean: dict) -> dict:
+    """Return one mark and its interval, which is missing where it cannot be told."""
+    low, high = mean["low"], mean["high"]
+    at = mean["mean"]
+    ends = {"low": at if low is None else low, "high": at if high is None else high}
+    return {"system": system, "category": category, "value": at, **ends}
+
+
 def chart(found: dict) -> alt.Chart:
-    """Return the chart: a band a category, a mark a system."""
+    """Return the chart: a band a category, a mark and an interval a system."""
     data = rows(found)
     systems = list(found["systems"])
     order = list(dict.fromkeys(row["category"] for row in data))
-    marks = (
-        alt.Chart(alt.Data(values=data))
-        .mark_point(size=80, filled=True, opacity=1)
-        .encode(
-            x=alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), title=f"mean {MEASURE} (0 to 1)"),
-            y=alt.Y(
-                "category:N",
-                sort=order,
-                title="category (number of queries)",
-                scale=alt.Scale(paddingInner=0.5, paddingOuter=0.25),
-                axis=alt.Axis(grid=True, tickBand="extent", bandPosition=0, titlePadding=30),
-            ),
-            yOffset=alt.YOffset("system:N", sort=systems),  # equal values stay apart
-            color=alt.Color(
-                "system:N", sort=systems, scale=alt.Scale(domain=systems, range=COLORS)
-            ),
-            shape=alt.Shape(
-                "system:N", sort=systems, scale=alt.Scale(domain=systems, range=SHAPES)
-            ),
-        )
+    base = alt.Chart(alt.Data(values=data)).encode(
+        y=alt.Y(
+            "category:N",
+            sort=order,
+            title="category (number of queries)",
+            scale=alt.Scale(paddingInner=0.5, paddingOuter=0.25),
+            axis=alt.Axis(grid=True, tickBand="extent", bandPosition=0, titlePadding=30),
+        ),
+        yOffset=alt.YOffset("system:N", sort=systems),  # equal values stay apart
+        color=alt.Color("system:N", sort=systems, scale=alt.Scale(domain=systems, range=COLORS)),
     )
-    title = f"The demo: three searches over {found['n_queries']} queries"
-    return marks.properties(width=520, height=300, title=title)
+    title = f"mean {MEASURE} (0 to 1), with its 95% interval"
+    across = alt.Scale(domain=[0, 1])
+    lines = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=across, title=title), x2="high:Q"
+    )
+    marks = base.mark_point(size=80, filled=True, opacity=1).encode(
+        x=alt.X("value:Q", scale=across, title=title),
+        shape=alt.Shape("system:N", sort=systems, scale=alt.Scale(domain=systems, range=SHAPES)),
+    )
+    heading = f"The demo: three searches over {found['n_queries']} queries"
+    return (lines + marks).properties(width=520, height=300, title=heading)
 
 
 def main() -> None:
