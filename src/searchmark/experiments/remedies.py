@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.rollup import fixes_of
+from searchmark.diagnosis.rollup import fixes_of, rise_of
 from searchmark.diagnosis.wording import counted, listed
 from searchmark.project import Project
 from searchmark.systems.protocol import Entry
@@ -16,6 +16,9 @@ CLOSE = 10
 
 With 60, rank 20 in both parts (2/80) beats rank 1 in one (1/61); with 10 it does not (2/30, 1/11).
 """
+
+WORTH = 0.01
+"""A hybrid that loses less of its mean to its best part keeps its constant."""
 
 MOST_FIELDS = 3
 """So many fields are added at once: each one dilutes the others."""
@@ -54,7 +57,7 @@ def remedies(project: Project, findings: Sequence[Finding], setup: Evidence) -> 
         theirs = [f for f in findings if entry.name in f.systems]
         found += _looser(entry, table, theirs, setup)
         found += _more_fields(entry, table, theirs, setup)
-        found += _closer(entry, table, theirs)
+        found += _closer(entry, table, theirs, setup)
     return tuple(found)
 
 
@@ -113,16 +116,19 @@ def named_fields(finding: Finding) -> tuple[str, ...]:
 
 
 def _closer(
-    entry: Entry, table: Mapping[str, Any], findings: Sequence[Finding]
+    entry: Entry, table: Mapping[str, Any], findings: Sequence[Finding], setup: Evidence
 ) -> Iterator[Change]:
     """Let first places count more in a fusion that falls below its best part."""
-    n = sum(f.rule == "hybrid-below-best" for f in findings)
-    if entry.use == "hybrid" and n and getattr(entry.config, "k", 0) > CLOSE:
-        why = (
-            f"it fell below its best part on {'1 query' if n == 1 else f'{n} queries'}; with a "
-            "smaller constant the first places of one part weigh more than middling ones of both"
-        )
-        yield Change(entry.name, "k", table.get("k"), CLOSE, why)
+    below = [f for f in findings if f.rule == "hybrid-below-best"]
+    lost = rise_of(below, setup).by_system.get(entry.name, 0.0)
+    if entry.use != "hybrid" or lost < WORTH or getattr(entry.config, "k", 0) <= CLOSE:
+        return
+    why = (
+        f"it fell below its best part on {counted(len(below), 'query')}, which costs {lost:.3f} of "
+        f"its mean {setup.measure}; with a smaller constant the first places of one part weigh "
+        "more than middling ones of both"
+    )
+    yield Change(entry.name, "k", table.get("k"), CLOSE, why)
 
 
 def joining(changes: Sequence[Change], project: Project, setup: Evidence) -> Iterator[Remark]:
