@@ -126,13 +126,11 @@ def _described(case: Pairs) -> Evidence:
     evidence = Evidence(n, len(case.units), case.n_moved)
     if case.aggregate == "geometric" or not case.n_moved:
         return evidence  # of a ratio of means, or of nothing, there is no interval of a difference
-    # gains of 0 and 1 would pass for a share of right answers, which a difference is not
-    sign = -1.0 if (case.gains >= 0).all() else 1.0
-    interval = mean_interval(sign * case.gains, case.clusters)
+    # gains of 0 and 1 would else pass for a share of right answers, which a difference is not
+    interval = mean_interval(case.gains, case.clusters, method="bca")
     if interval.low is None or interval.high is None:
         return evidence
-    ends = sorted(sign * case.scale * end for end in (interval.low, interval.high))
-    return replace(evidence, low=ends[0], high=ends[1])
+    return replace(evidence, low=case.scale * interval.low, high=case.scale * interval.high)
 
 
 def _with_power(evidence: Evidence, case: Pairs, level: float) -> Evidence:

@@ -14,7 +14,7 @@ from searchmark.stats.resampling import cluster_codes, grouped, resampled_means
 from searchmark.stats.shares import wilson
 
 Floats = NDArray[np.float64]
-Method = Literal["bca", "percentile"]
+Method = Literal["auto", "bca", "percentile"]
 
 LEVEL = 0.95
 FEW_CLUSTERS = 10
@@ -26,7 +26,7 @@ def mean_interval(
     clusters: Sequence[object] | None = None,
     *,
     level: float = LEVEL,
-    method: Method = "bca",
+    method: Method = "auto",
     resamples: int | None = None,
     seed: int = 0,
 ) -> Interval:
@@ -43,6 +43,8 @@ def mean_interval(
         The share of such intervals that hold the true mean, between 0 and 1.
     method
         "bca" corrects the ends for bias and skew, "percentile" takes the quantiles as they are.
+        "auto" is "bca", but for values without clusters that are all 0 or 1: it takes them for a
+        share, whose interval is Wilson's. Of what is no share, such as differences, ask for "bca".
     resamples
         How many resamples are drawn; by default none: the distribution that they would only
         estimate is computed.
@@ -51,9 +53,9 @@ def mean_interval(
 
     Returns
     -------
-    Interval, within the least and the greatest value. Without clusters, values that are all 0 or 1
-    are a share, and get Wilson's interval. Ends are None for a single query, for values that are
-    all equal and for a single cluster, with a note that says why.
+    Interval, within the least and the greatest value (Wilson's: within 0 and 1). Ends are None for
+    a single query, for values that are all equal and no share, and for a single cluster, with a
+    note that says why.
 
     Raises
     ------
@@ -87,7 +89,7 @@ def mean_intervals(
     clusters: Sequence[object] | None = None,
     *,
     level: float = LEVEL,
-    method: Method = "bca",
+    method: Method = "auto",
     resamples: int | None = None,
     seed: int = 0,
 ) -> list[Interval]:
@@ -138,9 +140,10 @@ class _Case:
 
     def interval(self, method: Method, drawn: Floats | None) -> Interval:
         """Return the interval, from drawn means or from the distribution they would estimate."""
-        is_share = bool(((self.values == 0) | (self.values == 1)).all())
-        if self.n_clusters is None and is_share and self.n > 1:
-            return wilson(int(self.values.sum()), self.n, self.level)
+        if method == "auto":
+            if self._is_share():
+                return wilson(int(self.values.sum()), self.n, self.level)
+            method = "bca"
         why = self._why_none()
         if why is not None:
             return Interval(None, None, self.level, "none", self.n, self.n_clusters, why)
@@ -153,6 +156,11 @@ class _Case:
         few = self.n_clusters is not None and self.n_clusters < FEW_CLUSTERS
         note = f"only {self.n_clusters} clusters: the interval is a rough one" if few else None
         return Interval(ends[0], ends[1], self.level, name, self.n, self.n_clusters, note)
+
+    def _is_share(self) -> bool:
+        """Tell whether the values may be right and wrong answers, each independent evidence."""
+        is_binary = bool(((self.values == 0) | (self.values == 1)).all())
+        return self.n_clusters is None and self.n > 1 and is_binary
 
     def _why_none(self) -> str | None:
         if self.n == 1:

@@ -126,8 +126,10 @@ def _sum_of_draws(values: Floats, points: int) -> tuple[Floats, Floats, Floats]:
     reach = _REACH * np.sqrt(n * values.var(axis=1))
     low = np.maximum(n * values.min(axis=1), centre - reach)
     high = np.minimum(n * values.max(axis=1), centre + reach)
-    step = np.maximum((high - low) / (points - min(n, points // 4) - 4), np.finfo(float).tiny)
-    start = np.floor(low / step) - 1
+    # splitting spreads a sum over sqrt(n)/2 steps, beyond its own least and greatest place too
+    margin = min(n, int(_REACH * np.sqrt(n) / 2), points // 8) + 2
+    step = np.maximum((high - low) / (points - 2 * margin), np.finfo(float).tiny)
+    start = np.floor(low / step) - margin
     at = values / step[:, None]
     floor = np.floor(at)
     part = at - floor

@@ -41,27 +41,21 @@ def difference_intervals(
     Notes
     -----
     BCa of the mean. Differences that happen to be only 0 and 1 are no share of right answers: they
-    could have been -1 too, so Wilson's interval is not for them, and their negatives are drawn.
+    could have been -1 too, so Wilson's interval is not for them.
 
     Examples
     --------
     >>> difference_intervals(np.array([[0.0], [0.0]]))[0].note
     'none of the 2 differs; resampling cannot tell how sure that is'
     """
-    sign = np.where((table >= 0).all(axis=0), -1.0, 1.0)
-    moved = np.abs(table).max(axis=0, initial=0) > 0
-    found = mean_intervals(table * sign, clusters, level=level, resamples=resamples, seed=seed)
+    found = mean_intervals(
+        table, clusters, level=level, method="bca", resamples=resamples, seed=seed
+    )
+    moved = np.any(table != 0, axis=0)
     return [
-        _turned(interval, by) if is_moved else _unmoved(interval)
-        for interval, by, is_moved in zip(found, sign.tolist(), moved.tolist(), strict=True)
+        interval if is_moved else _unmoved(interval)
+        for interval, is_moved in zip(found, moved.tolist(), strict=True)
     ]
-
-
-def _turned(interval: Interval, sign: float) -> Interval:
-    if interval.low is None or interval.high is None:
-        return interval
-    low, high = sorted((sign * interval.low, sign * interval.high))
-    return interval._replace(low=low, high=high)
 
 
 def _unmoved(interval: Interval) -> Interval:
@@ -69,4 +63,4 @@ def _unmoved(interval: Interval) -> Interval:
     note = f"none of the {n:,} differs; resampling cannot tell how sure that is"
     if n == 1:
         note = "one query tells nothing of others"
-    return interval._replace(low=None, high=None, method="none", note=note)
+    return interval._replace(note=note)

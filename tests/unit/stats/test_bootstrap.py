@@ -174,3 +174,22 @@ def test_the_normal_distribution_at_known_places():
     assert quantile(0.975) == pytest.approx(1.959963984540054)
     assert cdf(1.0) == pytest.approx(0.8413447460685429)
     assert (quantile(0.0), quantile(1.0)) == (float("-inf"), float("inf"))
+
+
+def test_one_of_twenty_is_a_binomial():
+    # each draw is 0.5 once in 20 times, so the sum of 20 is half of a binomial: P(X <= 2) = 0.9245,
+    # P(X <= 3) = 0.9841, which is the first above 0.975; P(X = 0) = 0.358
+    found = mean_interval(np.array([0.5] + [0.0] * 19), method="percentile")
+    assert (found.low, found.high) == pytest.approx((0.0, 3 * 0.5 / 20), abs=1e-4)
+    # BCa: z0 = Phi^-1(0.358 + 0.377/2) = 0.118, a = 4.129/(6 sqrt(20)) = 0.154, so the upper end is
+    # at Phi(0.118 + 2.078/(1 - 0.154 * 2.078)) = 0.9992; P(X <= 4) = 0.9974, P(X <= 5) = 0.9997
+    for sign in (1, -1):
+        found = mean_interval(sign * np.array([0.5] + [0.0] * 19))
+        assert sorted(np.abs(found[:2])) == pytest.approx([0.0, 5 * 0.5 / 20], abs=1e-4)
+
+
+def test_what_is_no_share_can_be_told_so():
+    values = np.array([1.0, 0.0, 0.0, 1.0, 0.0])
+    assert mean_interval(values).method == "wilson"
+    assert mean_interval(values, method="bca").method == "bca"
+    assert mean_interval(np.ones(5), method="bca").method == "none"

@@ -15,7 +15,7 @@ def test_a_difference_of_0s_and_1s_is_no_share():
     found = difference_intervals(WON_ONCE[:, None])[0]
     assert found.method == "bca"
     assert found.low == 0.0
-    assert found.high == pytest.approx(0.2, abs=0.051)
+    assert found.high == pytest.approx(0.25, abs=1e-3)  # SciPy's bootstrap says the same
 
 
 def test_a_mirrored_difference_has_the_mirrored_interval():
