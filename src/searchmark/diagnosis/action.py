@@ -85,7 +85,7 @@ def recommend(
     if not groups:
         return None
     group, findings, reason = _first(groups, setup)
-    system = None if group.tag == "JUDGMENTS" else _worst_system(findings, setup)
+    system = None if group.tag == "JUDGMENTS" else _place(findings, setup, serving)
     chosen = [f for f in findings if system is None or _touches(f, system)]
     rise = rise_of(findings, setup, serving)
     unharmed = _unharmed(group, system, serving, rise) if reason != "trust" else False
@@ -142,12 +142,17 @@ def _touches(finding: Finding, system: str) -> bool:
     return system in finding.systems or system in finding.repaired
 
 
-def _worst_system(findings: Sequence[Finding], setup: Evidence) -> str | None:
-    """Return the system with the most to gain, or else with the most findings."""
-    rises = rise_of(findings, setup).by_system
+def _place(findings: Sequence[Finding], setup: Evidence, serving: str | None) -> str | None:
+    """Return the system to start at: the one that would ship where all of it is about that one too.
+
+    Otherwise the one with the most to gain, or else with the most findings.
+    """
+    rise = rise_of(findings, setup, serving)
+    if rise.best is not None and all(_touches(f, rise.best) for f in findings):
+        return rise.best
     counts = {s.name: sum(_touches(f, s.name) for f in findings) for s in setup.systems}
     touched = [s for s, n in counts.items() if n]
-    return max(touched, key=lambda s: (rises.get(s, 0.0), counts[s]), default=None)
+    return max(touched, key=lambda s: (rise.by_system.get(s, 0.0), counts[s]), default=None)
 
 
 def _what(
@@ -155,12 +160,12 @@ def _what(
 ) -> str:
     """Return the imperative sentence: the fix that fits most findings, or that of the tag."""
     if system is not None and tag == "INDEX_MAPPING":
-        n_empty = _n_empty(findings, system, setup)
-        if 2 * n_empty >= len({f.query_id for f in findings}):
+        n_empty, n = _n_empty(findings, system, setup), len({f.query_id for f in findings})
+        if 2 * n_empty >= n:
             alone = f", or let only {arm_of} serve" if arm_of else ""
             return (
                 f"Loosen the matching of {system}: let any word match where no document has them "
-                f"all (it returns nothing for {n_empty} of these queries){alone}"
+                f"all (it returns nothing for {n_empty} of these {counted(n, 'query')}){alone}"
             )
     if n_holes := sum(len(f.documents) for f in findings if f.rule == _HOLES):
         return (

@@ -92,7 +92,7 @@ def _deploy(
         return "There is nothing to deploy yet: no system has a value."
     shown = f"{system} (mean {setup.measure} {means[system]:.3f})"
     if completion.passed:
-        kept = _kept(groups)
+        kept = _kept(groups, system)
         return (
             f"Ship {shown}: the verdict is passed; {kept}keep its numbers with 'searchmark "
             "baseline accept' and let 'searchmark gate' watch them."
@@ -100,12 +100,14 @@ def _deploy(
     return f"Ship {shown} only where that is good enough for now: the verdict is not passed."
 
 
-def _kept(groups: Sequence[Group]) -> str:
-    n_worse = sum(f.severity != "LOW" for g in groups for f in g.findings)
+def _kept(groups: Sequence[Group], system: str) -> str:
+    """Say how many findings users of the system will meet."""
+    found = [f for g in groups for f in g.findings if system in f.systems]
+    n_worse = sum(f.severity != "LOW" for f in found)
     if not n_worse:
         return ""
-    verb = "is" if n_worse == 1 else "are"
-    return f"{counted(n_worse, 'finding')} above LOW {verb} shipped with it; "
+    verb = "goes" if n_worse == 1 else "go"
+    return f"{counted(n_worse, 'finding')} above LOW {verb} with it; "
 
 
 def _experiment(groups: Sequence[Group], setup: Evidence) -> str:

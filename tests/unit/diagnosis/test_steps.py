@@ -153,7 +153,7 @@ def test_a_keyword_system_that_returns_nothing_is_to_match_more_loosely(
     assert action.system == "words"
     assert action.what == (
         "Loosen the matching of words: let any word match where no document has them all (it "
-        "returns nothing for 2 of these queries)"
+        "returns nothing for 2 of these 4 queries)"
     )
     assert action.why[1:] == (
         # (0 + 0.9 + 0.9) / 3 = 0.6, and 0.9 / 3 more
@@ -180,7 +180,7 @@ def test_a_weak_part_does_not_hurt_the_system_that_serves_and_what_would_help_th
     action = action_for([*GAPS, theirs], strict(setup_of, 4), "both")
     assert action.system == "words"
     assert action.what.endswith(
-        "(it returns nothing for 4 of these queries), or let only both serve"
+        "(it returns nothing for 4 of these 4 queries), or let only both serve"
     )
     assert action.serving == (
         "users of both, which serves, do not suffer: its mean is 0.900; it joins words and "
@@ -206,7 +206,9 @@ def test_a_passed_verdict_advises_to_deploy(setup_of: SetupOf) -> None:
     assert (first.way, first.is_recommended) == ("deploy", True)
     assert [s.is_recommended for s in others] == [False, False]
     assert {s.way for s in others} == {"restart", "experiment"}
-    assert first.text.startswith("Ship both (mean nDCG@5 0.900): the verdict is passed; 1 finding")
+    assert first.text.startswith(
+        "Ship both (mean nDCG@5 0.900): the verdict is passed; 1 finding above LOW goes with it; "
+    )
 
 
 def test_a_high_finding_advises_to_restart_even_where_the_mean_passes(setup_of: SetupOf) -> None:
@@ -307,3 +309,13 @@ def test_of_a_high_group_only_the_high_findings_count(setup_of: SetupOf) -> None
     assert action.what == "Mend the worst"
     assert action.query_ids == ("q1",)
     assert action.rise.overall == pytest.approx(0.2)  # (0.6 - 0.2) / 2
+
+
+def test_what_is_wrong_in_all_systems_is_reckoned_for_the_one_that_would_ship(
+    setup_of: SetupOf,
+) -> None:
+    setup = setup_of({"words": [0.1, 0.3], "meaning": [0.2, 1.0]})
+    everywhere = [finding("q1", {"words": 0.9, "meaning": 0.6}, severity="HIGH")]
+    assert action_for(everywhere, setup).system == "meaning"
+    assert action_for(everywhere, setup, "words").system == "words"
+    assert action_for([finding("q1", {"words": 0.9})], setup, "meaning").system == "words"
