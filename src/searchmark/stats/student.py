@@ -131,7 +131,8 @@ def noncentral_t_below(t: float, df: float, shift: float) -> float:
 
     Returns
     -------
-    In [0, 1], exact to about ten digits.
+    In [0, 1], exact to about ten digits; to two where `df` is below 4 and `t` above some 20, as the
+    bound of two to four queries at a small alpha is.
 
     Notes
     -----
