@@ -72,7 +72,8 @@ def _left_out(pairs: Sequence[Pair]) -> Iterator[str]:
         told.setdefault((n, out, where), []).append(name)
     for (n, out, where), names in told.items():
         if n:
-            over = f"over the {n:,} queries that both have a value for, {out:,} left out"
+            both = "the one query" if n == 1 else f"the {n:,} queries"
+            over = f"over {both} that both have a value for, {out:,} left out"
             yield f"{'; '.join(names)}: compared{where} {over}."
         else:
             yield f"{'; '.join(names)}: not compared{where}, as no query has a value of both."
