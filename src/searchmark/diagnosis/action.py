@@ -8,17 +8,10 @@ from typing import Literal
 from searchmark.diagnosis.evidence import Evidence
 from searchmark.diagnosis.finding import SEVERITIES, Finding, Severity, Tag
 from searchmark.diagnosis.rollup import Group, Rise, fixes_of, rise_of
+from searchmark.diagnosis.trust import HOLES, what_is_missing, why_untrusted
 from searchmark.diagnosis.wording import counted, listed
 
 Reason = Literal["trust", "severity", "rise", "order"]
-
-_HOLES = "holes-at-top"
-
-UNTRUSTED: dict[Tag, frozenset[str]] = {
-    "RELIABILITY": frozenset({"failed-or-partial"}),
-    "JUDGMENTS": frozenset({_HOLES, "judged-not-in-corpus"}),
-}
-"""Rules whose findings leave the numbers without meaning: answers or judgments are missing."""
 
 NOTHING = 0.0005
 """A rise that shows as 0.000 is none."""
@@ -44,9 +37,9 @@ class Action:
     """What to do next. `what` is an imperative sentence, `why` the sentences that speak for it.
 
     `system` is where to start (None: the judgments), `query_ids` the queries to look at first.
-    `serving` says so where the system that serves users does not suffer, and `then` what would help
-    that one. `reason` tells what put this action first: numbers that cannot be trusted, the
-    severity, the rise, or just the order.
+    `serving` says so where the system that serves users does not suffer. `then` is what would help
+    that one, or what follows once the numbers can be trusted. `reason` tells what put this action
+    first: numbers that cannot be trusted, the severity, the rise, or just the order.
     """
 
     what: str
@@ -91,7 +84,7 @@ def recommend(
     unharmed = _unharmed(group, system, serving, rise) if reason != "trust" else False
     return Action(
         what=_what(group.tag, chosen, system, setup, arm_of=serving if unharmed else None),
-        why=tuple(_why(group, findings, rise, system, setup)),
+        why=tuple(_why(group.tag, findings, rise, system, setup, is_trust=reason == "trust")),
         tag=group.tag,
         severity=group.severity,
         reason=reason,
@@ -99,43 +92,22 @@ def recommend(
         query_ids=_start(chosen, setup),
         rise=rise,
         serving=_serving_sentence(serving, rise, setup) if unharmed else None,
-        then=_then(groups, setup, serving) if unharmed and serving else None,
+        then=_then(groups, setup, serving, after=group if reason == "trust" else None)
+        if unharmed or reason == "trust"
+        else None,
     )
 
 
 def _first(groups: Sequence[Group], setup: Evidence) -> tuple[Group, tuple[Finding, ...], Reason]:
     """Return the group to begin with, those of its findings that count, and why it is first."""
-    for tag, rules in UNTRUSTED.items():
-        for group in groups:
-            missing = tuple(f for f in group.findings if f.rule in rules)
-            if group.tag == tag and missing and _is_large(missing, setup):
-                return group, missing, "trust"
+    if (missing := what_is_missing(groups, setup)) is not None:
+        return missing.group, missing.findings, "trust"
     if groups[0].severity == "HIGH":
         return groups[0], tuple(f for f in groups[0].findings if f.severity == "HIGH"), "severity"
     largest = max(groups, key=lambda g: g.rise.overall)
     if largest.rise.overall > NOTHING:
         return largest, largest.findings, "rise"
     return groups[0], groups[0].findings, "order"
-
-
-def _is_large(findings: Sequence[Finding], setup: Evidence) -> bool:
-    """Whether more than ``limits.holes`` is missing: of the queries, or of the results."""
-    lost = {f.query_id for f in findings if f.rule != _HOLES and f.query_id is not None}
-    has_holes = any(f.rule == _HOLES for f in findings)
-    share = len(lost) / max(len(setup.queries), 1)
-    limit = setup.limits.holes
-    return share > limit or (has_holes and unjudged_share(setup) > limit)
-
-
-def unjudged_share(setup: Evidence) -> float:
-    """Return the share of results within the cutoff that nobody judged, over all systems."""
-    shown = [d for q in setup.queries for r in q.rankings for d in r.within(q.k)]
-    return sum(d.grade is None for d in shown) / len(shown) if shown else 0.0
-
-
-def is_untrusted(groups: Sequence[Group], setup: Evidence) -> bool:
-    """Whether so many answers or judgments are missing that no number can be trusted."""
-    return bool(groups) and _first(groups, setup)[2] == "trust"
 
 
 def _touches(finding: Finding, system: str) -> bool:
@@ -162,12 +134,13 @@ def _what(
     if system is not None and tag == "INDEX_MAPPING":
         n_empty, n = _n_empty(findings, system, setup), len({f.query_id for f in findings})
         if 2 * n_empty >= n:
+            part = "" if n_empty == n else f" of {n}"
             alone = f", or let only {arm_of} serve" if arm_of else ""
             return (
                 f"Loosen the matching of {system}: let any word match where no document has them "
-                f"all (it returns nothing for {n_empty} of these {counted(n, 'query')}){alone}"
+                f"all (it returns nothing for {counted(n_empty, 'query')}{part}){alone}"
             )
-    if n_holes := sum(len(f.documents) for f in findings if f.rule == _HOLES):
+    if n_holes := sum(len(f.documents) for f in findings if f.rule == HOLES):
         return (
             f"Judge the {counted(n_holes, 'result')} within {setup.k} that nobody judged, or set "
             "complete = true where what the judgments do not list is known to be irrelevant"
@@ -186,19 +159,27 @@ def _n_empty(findings: Sequence[Finding], system: str, setup: Evidence) -> int:
 
 
 def _why(
-    group: Group, findings: Sequence[Finding], rise: Rise, system: str | None, setup: Evidence
+    tag: Tag,
+    findings: Sequence[Finding],
+    rise: Rise,
+    system: str | None,
+    setup: Evidence,
+    *,
+    is_trust: bool,
 ) -> Iterator[str]:
     rules = ", ".join(dict.fromkeys(f.rule for f in findings))
     touched = {f.query_id for f in findings if f.query_id is not None}
-    found = f"{counted(len(findings), 'finding')} of {group.tag} ({rules})"
+    found = f"{counted(len(findings), 'finding')} of {tag} ({rules})"
     about = f" on {len(touched)} of {counted(len(setup.queries), 'query')}" if touched else ""
     yield f"{found}{about}, {_severity(findings)}"
+    if is_trust:
+        yield why_untrusted(findings, setup)
+    elif rise.overall <= NOTHING:
+        yield f"no mean of {setup.measure} would change with it: it does not measure this fault"
     if rise.overall > NOTHING:
         yield f"mended, the mean {setup.measure} over all systems would go {_from_to(rise)}"
     if system and rise.by_system.get(system, 0.0) > NOTHING and len(rise.means) > 1:
         yield f"that of {system} would go {_from_to(rise, system)}"
-    if rise.overall <= NOTHING:
-        yield f"no mean of {setup.measure} would change with it: it does not measure this fault"
 
 
 def _severity(findings: Sequence[Finding]) -> str:
@@ -242,7 +223,19 @@ def _serving_sentence(serving: str | None, rise: Rise, setup: Evidence) -> str:
     return sentence
 
 
-def _then(groups: Sequence[Group], setup: Evidence, serving: str) -> str | None:
+def _then(
+    groups: Sequence[Group], setup: Evidence, serving: str | None, *, after: Group | None
+) -> str | None:
+    """Return what comes next: after numbers that can be trusted, or for the system that serves."""
+    if after is not None:
+        following = recommend([g for g in groups if g is not after], setup, serving)
+        if following is None:
+            return None
+        return f"when the numbers can be trusted: {following.what}"
+    return None if serving is None else _for_serving(groups, setup, serving)
+
+
+def _for_serving(groups: Sequence[Group], setup: Evidence, serving: str) -> str:
     """Return what would help the system that serves: the group where it gains most."""
     theirs = [g for g in groups if any(_touches(f, serving) for f in g.findings)]
     if not theirs:

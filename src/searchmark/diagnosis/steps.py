@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from searchmark.diagnosis.action import is_untrusted
 from searchmark.diagnosis.completion import Completion
 from searchmark.diagnosis.evidence import Evidence
 from searchmark.diagnosis.rollup import Group, best_of, rise_of
+from searchmark.diagnosis.trust import what_is_missing
 from searchmark.diagnosis.wording import counted, listed
 
 Way = Literal["restart", "deploy", "experiment"]
@@ -58,7 +58,7 @@ def what_next(
 
 
 def _advised(groups: Sequence[Group], setup: Evidence, completion: Completion) -> Way:
-    if is_untrusted(groups, setup):
+    if what_is_missing(groups, setup) is not None:
         return "experiment"
     has_high = any(g.severity == "HIGH" for g in groups)
     if completion.passed and not has_high:
@@ -119,7 +119,7 @@ def _experiment(groups: Sequence[Group], setup: Evidence) -> str:
 
 
 def _untrusted_ideas(groups: Sequence[Group], setup: Evidence) -> Iterator[str]:
-    if is_untrusted(groups, setup):
+    if what_is_missing(groups, setup) is not None:
         yield "get the missing answers and judgments first: no number can be trusted before"
 
 

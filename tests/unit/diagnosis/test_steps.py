@@ -123,6 +123,15 @@ def test_unjudged_results_come_first_where_they_are_many(
             "the judgments do not list is known to be irrelevant"
         )
         assert (action.system, action.query_ids) == (None, ("q1",))
+        assert action.why[1] == (
+            # 2 of 5; the second query has no results
+            "40% of the results within 5 are unjudged and count as not relevant, so every mean may "
+            "be too low and no difference is sure"
+        )
+        assert action.then == (
+            "when the numbers can be trusted: Loosen the matching of words: let any word match "
+            "where no document has them all (it returns nothing for 1 query)"
+        )
 
 
 def test_a_possible_wrong_label_is_no_missing_judgment(setup_of: SetupOf) -> None:
@@ -153,7 +162,7 @@ def test_a_keyword_system_that_returns_nothing_is_to_match_more_loosely(
     assert action.system == "words"
     assert action.what == (
         "Loosen the matching of words: let any word match where no document has them all (it "
-        "returns nothing for 2 of these 4 queries)"
+        "returns nothing for 2 queries of 4)"
     )
     assert action.why[1:] == (
         # (0 + 0.9 + 0.9) / 3 = 0.6, and 0.9 / 3 more
@@ -179,9 +188,7 @@ def test_a_weak_part_does_not_hurt_the_system_that_serves_and_what_would_help_th
     theirs = finding("q3", {}, tag="QUERY_TUNING", systems=["both", "meaning"], fix="set a cut-off")
     action = action_for([*GAPS, theirs], strict(setup_of, 4), "both")
     assert action.system == "words"
-    assert action.what.endswith(
-        "(it returns nothing for 4 of these 4 queries), or let only both serve"
-    )
+    assert action.what.endswith("(it returns nothing for 4 queries), or let only both serve")
     assert action.serving == (
         "users of both, which serves, do not suffer: its mean is 0.900; it joins words and "
         "meaning, and a part that returns more can push right results down, so look at its mean "

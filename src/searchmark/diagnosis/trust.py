@@ -1,0 +1,58 @@
+"""Whether so many answers or judgments are missing that no number can be trusted."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from searchmark.diagnosis.evidence import Evidence
+from searchmark.diagnosis.finding import Finding, Tag
+from searchmark.diagnosis.rollup import Group
+
+HOLES = "holes-at-top"
+
+UNTRUSTED: Mapping[Tag, frozenset[str]] = {
+    "RELIABILITY": frozenset({"failed-or-partial"}),
+    "JUDGMENTS": frozenset({HOLES, "judged-not-in-corpus"}),
+}
+"""Rules whose findings leave the numbers without meaning: answers or judgments are missing."""
+
+
+class Missing(NamedTuple):
+    """A group that has to be mended before any number means something, and the findings why."""
+
+    group: Group
+    findings: tuple[Finding, ...]
+
+
+def what_is_missing(groups: Sequence[Group], setup: Evidence) -> Missing | None:
+    """Return missing answers or judgments where they are many; answers come first."""
+    for tag, rules in UNTRUSTED.items():
+        for group in groups:
+            found = tuple(f for f in group.findings if f.rule in rules)
+            if group.tag == tag and found and _are_many(found, setup):
+                return Missing(group, found)
+    return None
+
+
+def _are_many(findings: Sequence[Finding], setup: Evidence) -> bool:
+    """Whether more than ``limits.holes`` is missing: of the queries, or of the results."""
+    lost = {f.query_id for f in findings if f.rule != HOLES and f.query_id is not None}
+    has_holes = any(f.rule == HOLES for f in findings)
+    share = len(lost) / max(len(setup.queries), 1)
+    limit = setup.limits.holes
+    return share > limit or (has_holes and unjudged_share(setup) > limit)
+
+
+def unjudged_share(setup: Evidence) -> float:
+    """Return the share of results within the cutoff that nobody judged, over all systems."""
+    shown = [d for q in setup.queries for r in q.rankings for d in r.within(q.k)]
+    return sum(d.grade is None for d in shown) / len(shown) if shown else 0.0
+
+
+def why_untrusted(findings: Sequence[Finding], setup: Evidence) -> str:
+    """Say what is wrong with the numbers."""
+    if any(f.rule == HOLES for f in findings):
+        return (
+            f"{unjudged_share(setup):.0%} of the results within {setup.k} are unjudged and count "
+            "as not relevant, so every mean may be too low and no difference is sure"
+        )
+    return "what is missing counts as 0, so no mean tells how good the ranking is"
