@@ -162,6 +162,16 @@ class Evidence:
         return mean(found.values()) if found else None
 
     @cached_property
+    def usual(self) -> Mapping[str, float]:
+        """System -> its mean over the queries with an answer that it does not fail.
+
+        Where there are none, what counts as success.
+        """
+        from searchmark.diagnosis.worth import usual_value  # it looks at values of this module
+
+        return {s.name: usual_value(s.name, self) for s in self.systems}
+
+    @cached_property
     def overall(self) -> float | None:
         """The mean of the systems' means: what the completion verdict looks at."""
         found = [m for s in self.systems if (m := self.mean(s.name)) is not None]
