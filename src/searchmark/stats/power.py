@@ -101,10 +101,11 @@ def queries_needed(
     rough = ((quantile(1 - alpha / 2) + quantile(power)) / effect) ** 2
     if rough > _MANY:
         return ceil(rough)
-    high = 2
+    low = high = max(2, int(rough))  # the normal distribution is a little short, by a few queries
     while power_of(effect, high, alpha=alpha) < power:
-        high *= 2
-    low = high // 2 + 1 if high > 2 else 2
+        low, high = high + 1, high + max(2, high // 8)
+    while low > 2 and power_of(effect, low, alpha=alpha) >= power:
+        low = max(2, low - max(2, low // 8))
     while low < high:
         middle = (low + high) // 2
         is_enough = power_of(effect, middle, alpha=alpha) >= power

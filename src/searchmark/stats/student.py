@@ -1,6 +1,7 @@
 """Student's t, plain and noncentral, and the beta function behind it, without SciPy."""
 
-from math import erf, exp, inf, lgamma, log, log1p, sqrt
+from functools import lru_cache
+from math import erf, exp, inf, lgamma, log, log1p, pi, sqrt
 
 import numpy as np
 
@@ -102,19 +103,34 @@ def t_above(t: float, df: float) -> float:
     return beta_share(df / (df + t * t), df / 2, 0.5) / 2
 
 
+@lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """Return what a share `p` (between 0 and 1) of Student's t lies below, by bisection."""
+    """Return what a share `p` (between 0 and 1) of Student's t lies below.
+
+    By Newton's method, and by halves wherever a step would leave what is known to hold the answer.
+    """
     if p < 0.5:
         return -t_quantile(1.0 - p, df)
     low, high = 0.0, 1.0
     while t_above(high, df) > 1.0 - p:
         low, high = high, 2 * high
+    at = (low + high) / 2
     for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
+        beyond = t_above(at, df) - (1.0 - p)
+        low, high = (at, high) if beyond > 0 else (low, at)
+        following = at + beyond / t_density(at, df)
+        if not low < following < high:
+            following = (low + high) / 2
+        if abs(following - at) <= 1e-15 * at:
             break
-        low, high = (middle, high) if t_above(middle, df) > 1.0 - p else (low, middle)
-    return (low + high) / 2
+        at = following
+    return at
+
+
+def t_density(t: float, df: float) -> float:
+    """Return the density of Student's t with `df` degrees of freedom at `t`, above 0."""
+    height = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
+    return max(height * exp(-(df + 1) / 2 * log1p(t * t / df)), _TINY)
 
 
 def noncentral_t_below(t: float, df: float, shift: float) -> float:
