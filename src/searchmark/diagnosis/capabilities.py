@@ -15,7 +15,6 @@ from searchmark.retrieval.analysis import fold, tokenize
 from searchmark.retrieval.stopwords import ENGLISH
 
 if TYPE_CHECKING:
-    from searchmark.data.corpus import Corpus
     from searchmark.data.queries import Queries
 
 CAPABILITIES = ("exact", "structured", "combined", "autocomplete", "fuzzy", "semantic")
@@ -89,19 +88,15 @@ def capability_of(text: str, lexicon: Lexicon) -> Capability:
     return Capability("semantic", _why_semantic(query))
 
 
-def capabilities_of(
-    queries: "Queries", corpus: "Corpus", names: Sequence[str] = ()
-) -> dict[str, Capability]:
+def capabilities_of(queries: "Queries", lexicon: Lexicon) -> dict[str, Capability]:
     """Return what each query asks for: what the query set says, otherwise what its form says.
 
     Parameters
     ----------
     queries
         The query set; its column `capability` wins where it holds anything.
-    corpus
-        The documents.
-    names
-        Fields that hold a title or name, as in `Lexicon.of`.
+    lexicon
+        What the corpus knows of words and names.
 
     Returns
     -------
@@ -112,7 +107,6 @@ def capabilities_of(
     InputError
         The query set gives a capability that is not known.
     """
-    lexicon = Lexicon.of(corpus, names)
     columns = queries.frame.columns
     given = queries.frame["capability"] if "capability" in columns else [None] * len(queries)
     found = {}

@@ -25,6 +25,7 @@ class Documents:
         self.corpus = corpus
         self._names = tuple(names)
         self._terms: dict[str, dict[str, Terms]] = {}
+        self._all_terms: dict[str, Terms] = {}
 
     @cached_property
     def row_of(self) -> Mapping[str, int]:
@@ -68,6 +69,11 @@ class Documents:
         named = (f for f in self.fields if f.lower().endswith("name"))
         return next((t for f in named if (t := self.text(doc_id, f).strip())), doc_id)
 
+    def label(self, doc_id: str) -> str:
+        """Return the title with the id behind it; the id alone where there is no title."""
+        title = self.title(doc_id)
+        return doc_id if title == doc_id else f"{title} ({doc_id})"
+
     def terms(self, doc_id: str) -> Mapping[str, Terms]:
         """Return field -> the terms it holds, of the fields that hold any."""
         if doc_id not in self._terms:
@@ -77,7 +83,17 @@ class Documents:
 
     def all_terms(self, doc_id: str) -> Terms:
         """Return the terms of all fields together."""
-        return frozenset().union(*self.terms(doc_id).values())
+        if doc_id not in self._all_terms:
+            self._all_terms[doc_id] = frozenset().union(*self.terms(doc_id).values())
+        return self._all_terms[doc_id]
+
+    def are_alike(self, a: str, b: str, least: float) -> bool:
+        """Tell whether the likeness of two documents is at least `least`, looking no further.
+
+        The smaller set over the larger one is the most it can be; most pairs stop there.
+        """
+        n, m = len(self.all_terms(a)), len(self.all_terms(b))
+        return min(n, m) >= least * max(n, m) and self.likeness(a, b) >= least
 
     def likeness(self, a: str, b: str) -> float:
         """Return the share of the terms of two documents that they have in common, 0 to 1.

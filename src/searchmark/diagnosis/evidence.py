@@ -11,6 +11,7 @@ from searchmark.diagnosis.capabilities import Capability
 
 if TYPE_CHECKING:
     from searchmark.data.filters import Filter
+    from searchmark.diagnosis.cutoff import Cutoffs
     from searchmark.diagnosis.documents import Documents
     from searchmark.diagnosis.limits import Limits
 
@@ -113,6 +114,11 @@ class QueryEvidence:
         """Whether any document earns a gain."""
         return self.ideal > 0
 
+    @property
+    def is_unanswerable(self) -> bool:
+        """Whether it is known that no document earns a gain: somebody judged, and found none."""
+        return not self.has_answer and (self.complete or bool(self.judged))
+
     @cached_property
     def ideal_parts(self) -> tuple[float, ...]:
         """What each place of the best ranking adds to the DCG, down to k."""
@@ -160,6 +166,13 @@ class Evidence:
         """Return the mean nDCG@k, the one that `run` shows; None where no query counts."""
         found = self.values(system)
         return mean(found.values()) if found else None
+
+    @cached_property
+    def cutoffs(self) -> "Mapping[str, Cutoffs]":
+        """System -> what cutting off its low scores would do, of those whose scores allow it."""
+        from searchmark.diagnosis.cutoff import cutoffs_of  # it looks at values of this module
+
+        return {s.name: cutoffs_of(s.name, self) for s in self.systems if s.is_scored}
 
     @cached_property
     def usual(self) -> Mapping[str, float]:

@@ -106,7 +106,7 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
     answers = [
         _answers(p, o, judged, measure) for p, o in zip(parts, experiment.outcomes, strict=True)
     ]
-    facts = _query_facts(inputs, capabilities_of(inputs.queries, inputs.corpus, limits.names))
+    facts = _query_facts(inputs, capabilities_of(inputs.queries, documents.lexicon))
     queries = tuple(
         QueryEvidence(
             query_id=query_id,

@@ -8,17 +8,27 @@ from searchmark.reports.table import Cell, Table, clean
 if TYPE_CHECKING:
     from searchmark.diagnosis.action import Action
     from searchmark.diagnosis.diagnosis import Diagnosis
-    from searchmark.diagnosis.finding import Finding
-    from searchmark.diagnosis.rollup import Group
+    from searchmark.diagnosis.finding import Finding, Tag
+    from searchmark.diagnosis.rollup import Fix, Group
 
 BAR = 10
 _FULL, _EMPTY = "\u2588", "\u2591"
 
-MAX_FINDINGS = 3
-"""So many findings of a group are told unless all are asked for."""
+MAX_FINDINGS, MAX_FIXES = 3, 3
+"""So many findings and fixes of a group are told unless all are asked for."""
+
+TAG_WORDS: Mapping["Tag", str] = {
+    "MODEL_SELECTION": "the model",
+    "INDEX_MAPPING": "what is indexed, and how it matches",
+    "QUERY_TUNING": "the queries that are sent",
+    "SEARCH_PIPELINE": "the steps around the search",
+    "EMBEDDING_FIELDS": "the fields that are read",
+    "JUDGMENTS": "the judgments themselves",
+    "RELIABILITY": "answers that fail or are late",
+}
 
 MAX_QUERIES = 10
-MAX_TEXT = 36
+MAX_TEXT = 26
 MANY_SYSTEMS = 3
 """With more systems than these, tables have no room for bars."""
 
@@ -112,7 +122,7 @@ def queries_table(diagnosis: "Diagnosis", *, every: bool = False) -> Table | Non
     shown = f"the {len(rows)} worst of {setup.n_queries} queries"
     return Table(
         f"{setup.measure} of {'every query' if len(rows) == setup.n_queries else shown}",
-        ("query", "text", "capability", *names, "worst finding"),
+        ("query", "text", "capability", *names, "worst"),
         (*cells, means),
         rules=frozenset({len(cells)}),
     )
@@ -155,13 +165,33 @@ def count_line(diagnosis: "Diagnosis") -> str:
 def group_sentences(
     group: "Group", diagnosis: "Diagnosis", *, every: bool = False
 ) -> tuple[str, ...]:
-    """Return the findings of a group, what to try, and how many are not told."""
+    """Return the findings of a group, how many are not told, and what to try."""
     texts = {r.query_id: r.text for r in diagnosis.queries}
     told = group.findings if every else _first(group)
     found = [_finding_line(f, texts) for f in told]
     if left := group.n_findings - len(told):
         found.append(f"and {left} more finding{'' if left == 1 else 's'} (--all tells them)")
+    fixes = group.fixes if every else _fixes(group, told)
+    found += [f"Try{_for(fix.n_findings, group)}: {_sentence(fix.text)}" for fix in fixes]
     return tuple(found)
+
+
+def _fixes(group: "Group", told: "tuple[Finding, ...]") -> "list[Fix]":
+    """Return what is tried for the findings told, the most frequent first."""
+    wanted = {f.fix for f in told}
+    return [fix for fix in group.fixes if fix.text in wanted][:MAX_FIXES]
+
+
+def _for(n_findings: int, group: "Group") -> str:
+    """Return how many findings a fix is for, where it is not for all of them."""
+    if n_findings == group.n_findings:
+        return ""
+    return f" ({n_findings} finding{'' if n_findings == 1 else 's'})"
+
+
+def group_title(group: "Group") -> str:
+    """Return a tag with what it means."""
+    return f"{group.tag}: {TAG_WORDS[group.tag]}"
 
 
 def _first(group: "Group") -> "tuple[Finding, ...]":
@@ -179,7 +209,7 @@ def _finding_line(finding: "Finding", texts: Mapping[str, str]) -> str:
     if finding.query_id is not None:
         text = texts.get(finding.query_id, "")
         where = f'{finding.query_id} "{_short(clean(text), 60)}": '
-    return f"{finding.severity} {where}{_sentence(finding.what)} Try: {_sentence(finding.fix)}"
+    return f"{finding.severity} {where}{_sentence(finding.what)}"
 
 
 def _sentence(text: str) -> str:

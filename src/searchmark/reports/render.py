@@ -161,7 +161,8 @@ def diagnosis_text(
     groups, worst = report.groups_table(diagnosis), report.queries_table(diagnosis, every=every)
     tables += [t for t in (worst, groups) if t is not None]
     lists: list[tuple[str, tuple[str, ...]]] = [
-        (str(g.tag), report.group_sentences(g, diagnosis, every=every)) for g in diagnosis.groups
+        (report.group_title(g), report.group_sentences(g, diagnosis, every=every))
+        for g in diagnosis.groups
     ]
     if diagnosis.action is not None:
         why = tuple(report.action_sentences(diagnosis.action))
@@ -172,7 +173,12 @@ def diagnosis_text(
         return f"### {markup.escaped(head)}\n\n" + _markdown(tables, lists, [], look.digits)
     parts = [terminal.paragraph(head, width=look.width) + "\n"]
     parts += [terminal.table_text(t, look) for t in tables]
-    parts += [terminal.bullets(*found, width=look.width) for found in lists]
+    for title, sentences in lists:
+        parts.append(
+            terminal.bullets(
+                terminal.paragraph(title, width=look.width), sentences, width=look.width
+            )
+        )
     return "\n".join(parts)
 
 

@@ -221,7 +221,7 @@ def test_what_the_query_set_says_wins(tmp_path: Path) -> None:
         '{"_id": "q2", "text": "skyglass", "capability": ""}',
         '{"_id": "q3", "text": "network:base"}',
     )
-    found = capabilities_of(queries, CORPUS)
+    found = capabilities_of(queries, Lexicon.of(CORPUS))
     assert list(found) == ["q1", "q2", "q3"]
     assert found["q1"] == Capability("semantic", "the query set says so", is_given=True)
     assert found["q2"] == Capability("exact", "is the title of svc-1", is_given=False)
@@ -232,7 +232,7 @@ def test_an_unknown_capability_names_file_query_and_the_nearest_name(tmp_path: P
     path = tmp_path / "queries.jsonl"
     queries = write(path, '{"_id": "q7", "text": "gas", "capability": "fuzy"}')
     with pytest.raises(InputError) as raised:
-        capabilities_of(queries, CORPUS)
+        capabilities_of(queries, Lexicon.of(CORPUS))
     assert str(raised.value) == (
         f"{path}: the query 'q7' has the unknown capability 'fuzy'; did you mean 'fuzzy'?"
     )
@@ -240,5 +240,5 @@ def test_an_unknown_capability_names_file_query_and_the_nearest_name(tmp_path: P
 
 def test_names_may_be_other_fields() -> None:
     queries = Queries(pl.DataFrame({"query_id": ["q"], "text": ["skyglass"]}), {})
-    assert capabilities_of(queries, CORPUS)["q"].name == "exact"
-    assert capabilities_of(queries, CORPUS, ["network"])["q"].name == "semantic"
+    assert capabilities_of(queries, Lexicon.of(CORPUS))["q"].name == "exact"
+    assert capabilities_of(queries, Lexicon.of(CORPUS, ["network"]))["q"].name == "semantic"
