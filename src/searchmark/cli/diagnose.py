@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     help="Exit with 1 where there is a finding as severe as this.",
 )
 @click.option("--restart", is_flag=True, help="Write a new project file with the fixes, to review.")
+@click.option("--overwrite", is_flag=True, help="--restart: over the one written before.")
 @format_option
 @digits_option
 def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
@@ -48,19 +49,21 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
     found = diagnosis_of(setup, serving_system(opened, setup))
     click.echo(diagnosis_text(found, form, look(digits), every=given["every"]), nl=False)
     if given["restart"]:
-        _restart(opened, found, setup)
+        _restart(opened, found, setup, overwrite=given["overwrite"])
     _exit(found, setup, given["fail_on"])
 
 
-def _restart(project: "Project", found: "Diagnosis", setup: "Evidence") -> None:
+def _restart(project: "Project", found: "Diagnosis", setup: "Evidence", *, overwrite: bool) -> None:
     """Write the suggested project file and show it as a diff on standard error."""
     from searchmark.experiments.restart import suggest_project, write_suggestion
 
     suggestion = suggest_project(project, found.groups, setup)
+    for note in suggestion.notes:
+        say(f"by hand: {note}")
     if not suggestion.diff:
         say("no change of the project file is suggested: what was found is mended elsewhere")
         return
-    path = write_suggestion(suggestion, project)
+    path = write_suggestion(suggestion, project, overwrite=overwrite)
     say(suggestion.diff.rstrip("\n"))
     say(f"the suggested project file is {path}; review it, then run 'searchmark diagnose {path}'")
 

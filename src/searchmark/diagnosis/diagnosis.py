@@ -23,12 +23,17 @@ from searchmark.diagnosis.steps import Step, what_next
 
 
 class Level(NamedTuple):
-    """One mean with its word (good, acceptable, poor, bad) and the queries it is over."""
+    """One mean with its word (good, acceptable, poor, bad) and the queries it is over.
+
+    `ceiling` is the best mean any ranking could reach on these queries. Where that is below good,
+    a mean that reaches it is called the best possible.
+    """
 
     measure: str
     mean: float | None
     word: str | None
     n_queries: int
+    ceiling: float = 1.0
 
 
 class CapabilityRow(NamedTuple):
@@ -134,12 +139,23 @@ def _levels(system: str, setup: Evidence) -> Iterator[Level]:
     own = mean(found.values()) if found else None
     yield Level(setup.measure, own, level_of(setup.measure, own, setup.limits), len(found))
     counted = [(q, r) for q in setup.queries if q.has_answer and (r := _counted(q, system))]
-    for measure, values in (
-        (f"P@{setup.k}", [_precision(r, q.k) for q, r in counted]),
-        ("RR", [_reciprocal_rank(r) for _, r in counted]),
+    most = mean(_best_precision(q) for q, _ in counted) if counted else 1.0
+    for measure, values, best in (
+        (f"P@{setup.k}", [_precision(r, q.k) for q, r in counted], most),
+        ("RR", [_reciprocal_rank(r) for _, r in counted], 1.0),
     ):
         value = mean(values) if values else None
-        yield Level(measure, value, level_of(measure, value, setup.limits), len(values))
+        yield Level(measure, value, _word(measure, value, best, setup), len(values), best)
+
+
+def _word(measure: str, value: float | None, best: float, setup: Evidence) -> str | None:
+    word = level_of(measure, value, setup.limits)
+    is_best = value is not None and value >= best - 1e-9
+    return "best possible" if word not in (None, "good") and is_best else word
+
+
+def _best_precision(query: QueryEvidence) -> float:
+    return min(sum(g >= 1 for g in query.judged.values()), query.k) / query.k
 
 
 def _counted(query: QueryEvidence, system: str) -> Ranking | None:

@@ -61,7 +61,18 @@ def systems_table(diagnosis: "Diagnosis") -> Table:
         for i, level in enumerate(diagnosis.levels[part.name]):
             cells += [level.mean, *([bar(level.mean)] if i == 0 else []), level.word or ""]
         rows.append(tuple(cells))
-    return Table(f"How good: {_basis(diagnosis)}", tuple(columns), tuple(rows))
+    best = next(iter(diagnosis.levels.values()), ())
+    n_systems = len(rows)
+    if any(level.ceiling < 1 - 1e-9 for level in best):
+        tops = (c for i, level in enumerate(best) for c in _ceiling_cells(level.ceiling, i))
+        rows.append(("best possible", "", *tops))
+    return Table(
+        f"How good: {_basis(diagnosis)}", tuple(columns), tuple(rows), rules=frozenset({n_systems})
+    )
+
+
+def _ceiling_cells(ceiling: float, place: int) -> tuple[Cell, ...]:
+    return (ceiling, "", "") if place == 0 else (ceiling, "")
 
 
 def _basis(diagnosis: "Diagnosis") -> str:
