@@ -55,7 +55,8 @@ def expected_reciprocal_rank(shown: View, measure: Measure) -> Values:
     rel = measure.integer("rel")
     found = shown.within(measure.cutoff) & (shown.grade >= rel)
     query, rank = shown.query[found], shown.rank[found]
-    stops = (np.exp2(shown.grade[found]) - 1) / 2.0**top
+    # by exponents alone, since 2**max need not be a number that a double holds
+    stops = np.exp2(shown.grade[found] - float(top)) - np.exp2(-float(top))
     values = shown.total(query, stops * _arrives(query, stops) / rank)
     return np.where(shown.n_relevant(rel) > 0, values, np.nan)
 
@@ -73,7 +74,7 @@ ERR = Spec(
     summary="expected reciprocal of the rank at which a reader is satisfied",
     compute=expected_reciprocal_rank,
     params={
-        "max": Param("the highest grade of the scale", 4, low=1, high=50, kind="whole number"),
+        "max": Param("the highest grade of the scale", 4, low=1, kind="whole number"),
         "rel": REL,
         "docs": DOCS,
     },

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.measures.ndcg import gains, ideal_dcg
+from searchmark.measures.ndcg import gains, ideal_dcg, top_grades
 from searchmark.measures.rbp import hit_gain
 from searchmark.measures.rprec import r_places
 from searchmark.measures.spec import Measure, Values
@@ -63,17 +63,18 @@ def _r_precision(shown: View, measure: Measure) -> Values:
     return _over(_expected_found(shown, measure, places), places, shown, measure)
 
 
-def _dcg(shown: View, measure: Measure) -> Floats:
-    gain = gains(shown.grade, measure)
+def _dcg(shown: View, measure: Measure, top: Ints | None = None) -> Floats:
+    gain = gains(shown.grade, measure, top=None if top is None else top[shown.query])
     query, first, last = _places(shown, gain > 0)
     weight = _mean_weight(first, last, lambda rank: 1 / np.log2(rank + 1), measure.cutoff)
     return shown.total(query, gain[gain > 0] * weight)
 
 
 def _ndcg(shown: View, measure: Measure) -> Values:
-    best = ideal_dcg(shown, measure)
+    top = top_grades(shown, measure)
+    best = ideal_dcg(shown, measure, top)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(best > 0, _dcg(shown, measure) / best, np.nan)
+        return np.where(best > 0, _dcg(shown, measure, top) / best, np.nan)
 
 
 def _plain_dcg(shown: View, measure: Measure) -> Values:

@@ -6,8 +6,11 @@ from searchmark.errors import InputError
 from searchmark.measures.spec import DOCS, REL, Edges, Measure, Param, Spec, Values
 from searchmark.measures.view import Floats, Ints, View, rank_within
 
-MAX_EXPONENT = 50
-"""Grades above this have no exponential gain that a double can add up meaningfully."""
+MAX_GAIN = 1e100
+"""The greatest gain, listed or added up: squares and cubes of it are still doubles."""
+
+_LARGE = 512
+"""From this grade on gains are compared with the best of their query, lest their sums overflow."""
 
 GAINS = Param(
     "gains of single grades, such as 1:3.5;2:9, in place of what `dcg` gives them; they must not "
@@ -35,7 +38,8 @@ def ndcg(shown: View, measure: Measure) -> Values:
     Notes
     -----
     ``DCG@k = sum of gain(r) / log2(r + 1)`` over ranks r up to k; nDCG divides by the DCG of all
-    judged documents in the order of their gain. Unjudged documents earn nothing.
+    judged documents in the order of their gain. Unjudged documents earn nothing. The share holds
+    for grades of any size: great ones are scaled by the top grade of their query.
 
     References
     ----------
@@ -50,8 +54,10 @@ def ndcg(shown: View, measure: Measure) -> Values:
     >>> round(score_dicts({"q": {"a": 3, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "nDCG")["q"], 3)
     0.71
     """
-    found = discounted(shown, shown.query, shown.rank, gains(shown.grade, measure), measure.cutoff)
-    best = ideal_dcg(shown, measure)
+    top = top_grades(shown, measure)
+    gain = gains(shown.grade, measure, top=None if top is None else top[shown.query])
+    found = discounted(shown, shown.query, shown.rank, gain, measure.cutoff)
+    best = ideal_dcg(shown, measure, top)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(best > 0, found / best, np.nan)
 
@@ -70,10 +76,16 @@ def dcg(shown: View, measure: Measure) -> Values:
     -------
     Values, shape (n_queries,), 0 or more; NaN where nothing earns a gain.
 
+    Raises
+    ------
+    InputError
+        Where the gains of a query add up to more than 1e100.
+
     Notes
     -----
     ``DCG@k = sum of gain(r) / log2(r + 1)`` over ranks r up to k. Its size depends on the grades
-    and on how many documents are relevant, so it compares systems, not queries.
+    and on how many documents are relevant, so it compares systems, not queries. It ends at 1e100,
+    which is reached by the exponential gain of grade 333.
 
     References
     ----------
@@ -88,18 +100,47 @@ def dcg(shown: View, measure: Measure) -> Values:
     >>> score_dicts({"q": {"a": 3, "b": 1}}, run, "DCG")["q"]
     7.5
     """
+    best = ideal_dcg(shown, measure)
+    if best.max(initial=0) > MAX_GAIN:
+        query = shown.hits.judged.query_ids[int(best.argmax())]
+        raise InputError(
+            f"{measure}: the gains of query '{query}' add up to more than {MAX_GAIN:g}",
+            fix="write DCG(dcg=log2), or nDCG, which is a share",
+        )
     found = discounted(shown, shown.query, shown.rank, gains(shown.grade, measure), measure.cutoff)
-    return np.where(ideal_dcg(shown, measure) > 0, found, np.nan)
+    return np.where(best > 0, found, np.nan)
 
 
-def gains(grade: Ints, measure: Measure, rel: int | None = None) -> Floats:
-    """Return what each grade earns; below `rel` (by default the measure's) nothing."""
+def top_grades(shown: View, measure: Measure) -> Ints | None:
+    """Return the top grade of each query, where exponential gains are too great to be added up."""
+    params = dict(measure.params)
+    is_exponential = params.get("dcg") == "exp-log2" and params["gain"] != "binary"
+    if not is_exponential or params["gains"] is not None:
+        return None
+    if int(shown.judged_grade.max(initial=0)) < _LARGE:
+        return None
+    top = np.zeros(shown.n_queries, np.int64)
+    np.maximum.at(top, shown.judged_query, shown.judged_grade)
+    return top
+
+
+def gains(
+    grade: Ints, measure: Measure, rel: int | None = None, *, top: Ints | None = None
+) -> Floats:
+    """Return what each grade earns; below `rel` (by default the measure's) nothing.
+
+    With `top`, one entry a grade, the exponential gains are divided by 2**top.
+    """
     params = dict(measure.params)
     worth = np.maximum(grade, 0).astype(np.float64)
     if params.get("gain") == "binary":
         worth = np.ones(len(grade))
+    elif params.get("dcg") == "exp-log2" and top is not None:
+        # scaling by a power of 2 changes no digit, so that ratios are those of the gains themselves
+        worth = np.exp2(worth - top) - np.exp2(-top.astype(np.float64))
     elif params.get("dcg") == "exp-log2":
-        worth = np.exp2(np.minimum(worth, MAX_EXPONENT)) - 1
+        with np.errstate(over="ignore"):  # an infinite sum is told by who adds up
+            worth = np.exp2(worth) - 1
     if params.get("gains") is not None:
         worth = _listed(grade, worth, str(params["gains"]))
     least = measure.integer("rel") if rel is None else rel
@@ -110,6 +151,11 @@ def _listed(grade: Ints, worth: Floats, text: str) -> Floats:
     worth = worth.copy()
     for level, gain in _pairs(text):
         worth[grade == level] = gain
+    if np.isinf(worth).any():
+        raise InputError(
+            f"gains={text}: grade {int(grade.max())} has no gain that a double holds",
+            fix="list it too, or write dcg=log2",
+        )
     in_order = worth[np.argsort(grade, kind="stable")]
     if (np.diff(in_order) < 0).any():
         raise InputError(f"gains={text}: a better grade must not earn less than a worse one")
@@ -119,19 +165,30 @@ def _listed(grade: Ints, worth: Floats, text: str) -> Floats:
 def _pairs(text: str) -> list[tuple[int, float]]:
     try:
         pairs = [part.split(":") for part in text.split(";")]
-        return [(int(level), float(gain)) for level, gain in pairs]
+        found = [(int(level), float(gain)) for level, gain in pairs]
     except ValueError:
         raise InputError(
             f"gains={text} is not a list of GRADE:GAIN", fix="write gains=1:3.5;2:9"
         ) from None
+    for level, gain in found:
+        if not abs(gain) <= MAX_GAIN:  # which NaN is not either
+            raise InputError(
+                f"gains={text}: grade {level} cannot earn {gain:g}",
+                fix=f"give finite numbers up to {MAX_GAIN:g}",
+            )
+    return found
 
 
-def ideal_gains(shown: View, measure: Measure, rel: int | None = None) -> tuple[Ints, Floats]:
+def ideal_gains(
+    shown: View, measure: Measure, rel: int | None = None, *, top: Ints | None = None
+) -> tuple[Ints, Floats]:
     """Return query and gain of the judged documents that earn any, best first in each query."""
     by = shown.best_first()  # by grade, and so by gain: no better grade earns less
-    gain = gains(shown.judged_grade[by], measure, rel)
+    query = shown.judged_query[by]
+    tops = None if top is None else top[query]
+    gain = gains(shown.judged_grade[by], measure, rel, top=tops)
     keep = gain > 0
-    return shown.judged_query[by[keep]], gain[keep]
+    return query[keep], gain[keep]
 
 
 def discounted(shown: View, query: Ints, rank: Ints, gain: Floats, cutoff: int | None) -> Floats:
@@ -140,9 +197,9 @@ def discounted(shown: View, query: Ints, rank: Ints, gain: Floats, cutoff: int |
     return shown.total(query[keep], gain[keep] / np.log2(rank[keep] + 1.0))
 
 
-def ideal_dcg(shown: View, measure: Measure) -> Floats:
-    """Return the DCG of each query's best ranking."""
-    query, gain = ideal_gains(shown, measure)
+def ideal_dcg(shown: View, measure: Measure, top: Ints | None = None) -> Floats:
+    """Return the DCG of each query's best ranking; with `top`, one entry a query, over 2**top."""
+    query, gain = ideal_gains(shown, measure, top=top)
     return discounted(shown, query, rank_within(query), gain, measure.cutoff)
 
 
