@@ -39,9 +39,8 @@ def with_intervals(
         found = _interval(values, by_name[mean.measure], groups.cluster, level)
         if found is None:
             return mean
-        return mean._replace(
-            low=found.low, high=found.high, interval=found.method, interval_note=found.note
-        )
+        low, high = _around(mean.value, found)
+        return mean._replace(low=low, high=high, interval=found.method, interval_note=found.note)
 
     return SystemScores(
         system=scores.system,
@@ -55,6 +54,13 @@ def with_intervals(
     )
 
 
+def _around(value: float | None, found: Interval) -> tuple[float | None, float | None]:
+    """Return the ends with the mean between them, which rounding may have put outside."""
+    if value is None or found.low is None or found.high is None:
+        return found.low, found.high
+    return min(found.low, value), max(found.high, value)
+
+
 def _interval(
     values: Mapping[str, float], measure: Measure, cluster: Mapping[str, str], level: float
 ) -> Interval | None:
@@ -64,9 +70,13 @@ def _interval(
     numbers = np.array(list(values.values()))
     labels = [cluster.get(q) for q in values] if cluster else None
     if measure.spec.aggregate != "geometric":
-        return mean_interval(numbers, labels, level=level)
-    # the geometric mean is the mean of logarithms, and so is its interval
-    found = mean_interval(np.log(np.maximum(numbers, GEOMETRIC_FLOOR)), labels, level=level)
+        # only of a measure from 0 to 1 can zeros and ones be shares
+        is_share = (measure.spec.low, measure.spec.high) == (0.0, 1.0)
+        return mean_interval(numbers, labels, level=level, method="auto" if is_share else "bca")
+    # the geometric mean is the mean of logarithms, and so is its interval; a logarithm of 0 or 1
+    # is no wrong or right answer, so that it must never be taken for a share
+    logarithms = np.log(np.maximum(numbers, GEOMETRIC_FLOOR))
+    found = mean_interval(logarithms, labels, level=level, method="bca")
     if found.low is None or found.high is None:
         return found
     return found._replace(low=float(np.exp(found.low)), high=float(np.exp(found.high)))
