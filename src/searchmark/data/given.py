@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from searchmark.data.columns import Source, Wanted, typed
 from searchmark.data.qrels import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, Qrels, read_qrels
 from searchmark.data.records import Records
 from searchmark.data.run import SCORE_COLUMNS, Run, read_run
 from searchmark.errors import InputError
+
+UNREADABLE = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
+"""What Polars raises for values it cannot put into a column."""
+
+_JUDGMENTS = Source("judgments")
 
 
 def as_qrels(given: Any) -> Qrels:
@@ -20,12 +26,10 @@ def as_qrels(given: Any) -> Qrels:
         return given
     if isinstance(given, str | Path):
         return read_qrels(Path(given))
-    frame = _frame(given, "judgments", "grade", GRADE_COLUMNS)
-    grade = frame["grade"]
-    whole = grade.cast(pl.Int64, strict=False)
-    if whole.null_count() or not (grade.cast(pl.Float64, strict=False) == whole).all():
-        raise InputError("a grade is no integer", fix="grades are whole numbers")
-    frame = frame.with_columns(whole.alias("grade"))
+    grade = Wanted("grade", "grade", "whole number")
+    frame = _frame(given, _JUDGMENTS, grade, GRADE_COLUMNS)
+    if not frame.height:
+        raise InputError("there are no judgments", fix="give one or more")
     # a dict has each document once; a count is far quicker than marking what is double
     pairs = frame.select("query_id", "doc_id")
     if not isinstance(given, Mapping) and pairs.n_unique() < pairs.height:
@@ -38,54 +42,62 @@ def as_qrels(given: Any) -> Qrels:
 def as_run(given: Any, name: str) -> Run:
     """Return rankings from a path, query -> document -> score, a table or (query, doc, score).
 
-    A table's `rank` and `tokens` are kept; without ranks only the order by score can be used.
+    A table's `rank` and `tokens` are kept; without ranks only the order by score can be used. A
+    query of a dict without documents was answered with nothing.
     """
     if isinstance(given, Run):
         return given
     if isinstance(given, str | Path):
         return read_run(Path(given))
-    frame = _frame(given, "run", "score", SCORE_COLUMNS)
-    score = frame["score"].cast(pl.Float64, strict=False)
-    if score.null_count():
-        raise InputError(f"a score of '{name}' is no number")
-    if score.is_nan().any():
-        raise InputError(f"a score of '{name}' is NaN, which cannot be ordered")
-    return Run(frame.with_columns(score.alias("score")), name)
+    source = Source("run" if name == "run" else f"run '{name}'")
+    frame = _frame(given, source, Wanted("score", "score", "number"), SCORE_COLUMNS)
+    if frame["score"].is_nan().any():
+        raise InputError(f"a score of the {source.what} is NaN, which cannot be ordered")
+    is_dict = isinstance(given, Mapping)
+    empty = tuple(q for q, found in given.items() if not found) if is_dict else ()
+    return Run(frame, name, empty=empty)
 
 
-def _frame(given: Any, what: str, value: str, value_columns: tuple[str, ...]) -> pl.DataFrame:
+def _frame(
+    given: Any, source: Source, value: Wanted, value_columns: tuple[str, ...]
+) -> pl.DataFrame:
     """Return `query_id`, `doc_id` (text) and `value` columns."""
+    ids = [Wanted("query_id", "query_id", "id"), Wanted("doc_id", "doc_id", "id")]
     if isinstance(given, Mapping):
-        return _from_dicts(given, what, value)
-    table = _table(given)
+        return typed(_from_dicts(given, source.what, value.name), [*ids, value], source)
+    table = _table(given, source.what)
     if table is None:
-        return _from_tuples(given, what, value)
-    found = Records(Path(f"<{what}>"), {n: [] for n in table.columns}, [])
-    query = found.require("query id", *QUERY_COLUMNS)
-    doc = found.require("document id", *DOC_COLUMNS)
-    number = found.require(value, *value_columns)
-    frame = table.select(
-        pl.col(query).cast(pl.String).alias("query_id"),
-        pl.col(doc).cast(pl.String).alias("doc_id"),
-        pl.col(number).alias(value),
-        *(pl.col(n) for n in ("rank", "tokens") if value == "score" and n in table.columns),
-    )
-    for column in frame.get_columns():
-        if column.null_count():
-            raise InputError(f"the {what} has rows without a {column.name}")
-    return frame
+        return typed(_from_tuples(given, source.what, value.name), [*ids, value], source)
+    found = Records(Path(f"<{source.what}>"), {n: [] for n in table.columns}, [])
+    wanted = [
+        Wanted(found.require("query id", *QUERY_COLUMNS), "query_id", "id"),
+        Wanted(found.require("document id", *DOC_COLUMNS), "doc_id", "id"),
+        value._replace(column=found.require(value.name, *value_columns)),
+    ]
+    if value.name == "score":
+        more = (Wanted("rank", "rank", "whole number"), Wanted("tokens", "tokens", "number"))
+        wanted += [w for w in more if w.column in table.columns]
+    return typed(table, wanted, source)
 
 
-def _table(given: Any) -> pl.DataFrame | None:
+def _table(given: Any, what: str) -> pl.DataFrame | None:
     """Return a Polars frame of anything that is a table; None where it is none."""
-    if isinstance(given, pl.DataFrame):
-        return given
-    if isinstance(given, pl.LazyFrame):
-        return given.collect()
-    if hasattr(given, "__arrow_c_stream__"):
-        return pl.DataFrame(given)
-    if hasattr(given, "columns") and hasattr(given, "to_dict"):
-        return pl.DataFrame(given.to_dict("list"), strict=False)
+    try:
+        if isinstance(given, pl.DataFrame):
+            return given
+        if isinstance(given, pl.LazyFrame):
+            return given.collect()
+        if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pl.Series):
+            return pl.DataFrame(given)
+        if hasattr(given, "columns") and hasattr(given, "to_dict"):
+            return pl.DataFrame(given.to_dict("list"), strict=False)
+    # whatever library made the table, it raises errors of its own (a column twice, mixed types)
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"the {what}, of type {type(given).__name__}, is no table that can be read ({first})",
+            fix="give columns of text and numbers, each name once",
+        ) from error
     return None
 
 
@@ -95,7 +107,7 @@ def _from_dicts(given: Mapping[str, Any], what: str, value: str) -> pl.DataFrame
             raise InputError(f"the {what} of query '{query}' is no dict of document -> {value}")
     docs = list(chain.from_iterable(given.values()))
     numbers = list(chain.from_iterable(found.values() for found in given.values()))
-    return _checked(list(given), docs, numbers, what, value, times=[*map(len, given.values())])
+    return _columns(list(given), docs, numbers, what, value, times=[*map(len, given.values())])
 
 
 def _from_tuples(given: Iterable[Any], what: str, value: str) -> pl.DataFrame:
@@ -106,10 +118,10 @@ def _from_tuples(given: Iterable[Any], what: str, value: str) -> pl.DataFrame:
             f"the {what} is of type {type(given).__name__}: no path, dict, table or tuples",
             fix=f"give (query id, document id, {value}) tuples",
         ) from error
-    return _checked([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], what, value)
+    return _columns([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], what, value)
 
 
-def _checked(
+def _columns(
     queries: list[Any],
     docs: list[Any],
     numbers: list[Any],
@@ -121,17 +133,21 @@ def _checked(
     """Make the frame; with `times` each query id is given once, for so many rows."""
     try:
         query = pl.Series("query_id", queries, pl.String)
+        if query.null_count():
+            raise TypeError("None is no id")
         if times is not None:
             query = query.gather(np.repeat(np.arange(len(times)), times))
-        return pl.DataFrame(
-            [
-                query,
-                pl.Series("doc_id", docs, pl.String),
-                pl.Series(value, numbers, strict=True),
-            ]
-        )
-    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        return pl.DataFrame([query, pl.Series("doc_id", docs, pl.String), _numbers(value, numbers)])
+    except UNREADABLE as error:
         first = str(error).splitlines()[0]
         raise InputError(
             f"the {what} has an id that is no text or a {value} that is no number ({first})"
         ) from error
+
+
+def _numbers(name: str, numbers: list[Any]) -> pl.Series:
+    """Return a column of the type that the numbers share; whole ones and others are floats."""
+    try:
+        return pl.Series(name, numbers, strict=True)
+    except TypeError:
+        return pl.Series(name, numbers, pl.Float64, strict=True)

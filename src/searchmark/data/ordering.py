@@ -5,6 +5,8 @@ compared as doubles: what trec_eval 10 does. ``scores="float32"`` compares them 
 as pytrec_eval does; ``order="rank"`` trusts the given ranks, for systems whose order is the truth.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +83,7 @@ def find_hits(
     """
     if order == "score" and "tokens" not in run.frame.columns:
         try:
-            return hits_in_order(run.frame, judged, scores)
+            return _with_empty(hits_in_order(run.frame, judged, scores), run.empty)
         except Irregular:
             pass  # the general path sorts, or tells what is wrong and where
     ordered = put_in_order(run, judged, order=order, scores=scores, keep_first=keep_first)
@@ -89,7 +91,7 @@ def find_hits(
     n_retrieved = np.diff(np.append(ordered.start, len(ordered.by)))
     first, last = _tie_ends(ordered.ties, place)
     before = ordered.start[judged.query[row]] - 1  # ranks count from 1
-    return Hits(
+    hits = Hits(
         judged=judged,
         row=row,
         rank=place - before,
@@ -102,6 +104,19 @@ def find_hits(
         n_duplicates=ordered.n_duplicates,
         tokens=_tokens(run, ordered),
     )
+    return _with_empty(hits, run.empty)
+
+
+def _with_empty(hits: Hits, empty: Sequence[str]) -> Hits:
+    """Return `hits` knowing which queries were answered with nothing."""
+    if not empty:
+        return hits
+    code = {q: i for i, q in enumerate(hits.judged.query_ids)}
+    known = [code[q] for q in empty if q in code]
+    answered = hits.answered.copy()
+    answered[known] = True
+    n_unjudged = hits.n_unjudged_queries + len(empty) - len(known)
+    return replace(hits, answered=answered, n_unjudged_queries=n_unjudged)
 
 
 def _tokens(run: Run, ordered: Ordered) -> Floats | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -86,14 +87,21 @@ def _from_records(path: Path) -> QrelsRows:
 
 def _grades(records: Records) -> list[int]:
     values = records.columns[records.require("grade", *GRADE_COLUMNS)]
-    return [
-        value
-        if isinstance(value, int) and not isinstance(value, bool)
-        else int(value)
-        if isinstance(value, float) and value.is_integer()
-        else parse_grade("" if value is None else str(value), records.path, line)
-        for value, line in zip(values, records.lines, strict=True)
-    ]
+    return [_grade(value, records, row) for row, value in enumerate(values)]
+
+
+def _grade(value: Any, records: Records, row: int) -> int:
+    """Return a grade that is a whole number, be it written as 2, 2.0 or text."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if -(2**63) <= value < 2**63:
+            return value
+        raise records.error(row, "the grade is too large for a 64-bit integer")
+    try:
+        return parse_grade("" if value is None else str(value), records.path, 0)
+    except InputError as error:
+        raise records.error(row, error.what, fix=error.fix) from None
 
 
 def _check_unique(path: Path, rows: QrelsRows) -> None:

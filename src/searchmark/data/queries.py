@@ -66,6 +66,8 @@ def read_queries(path: Path) -> Queries:
     check_unique(records, ids, "query id")
     texts = _texts(records, text_column, ids)
     frame = records.frame(leave_out=[id_column, text_column, "filters"])
+    for name in _KNOWN:
+        _check_plain(records, name, ids)
     known = [_text_column(frame, name, len(ids)) for name in _KNOWN]
     columns = [pl.Series("query_id", ids, pl.String), pl.Series("text", texts, pl.String), *known]
     rest = [c for c in frame.get_columns() if c.name not in {x.name for x in columns}]
@@ -83,6 +85,14 @@ def _texts(records: Records, column: str, ids: list[str]) -> list[str]:
                 fix="give it a text or remove it",
             )
     return list(values)
+
+
+def _check_plain(records: Records, name: str, ids: list[str]) -> None:
+    for row, value in enumerate(records.columns.get(name, ())):
+        if isinstance(value, list | dict):
+            raise records.error(
+                row, f"the {name} of query '{ids[row]}' is {value!r}, not text", fix="give one text"
+            )
 
 
 def _text_column(frame: pl.DataFrame, name: str, n: int) -> pl.Series:

@@ -5,16 +5,18 @@ share (booleans, integers, numbers, text, lists of text); anything else is kept 
 """
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
 
 from searchmark.data.files import check_file, kind_of, read_bytes, text_lines
 from searchmark.errors import InputError, nearest
+
+T = TypeVar("T")
 
 RECORD_KINDS = ("jsonl", "ndjson", "json", "csv", "tsv", "parquet", "pq")
 
@@ -59,11 +61,23 @@ class Records:
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         seen = "is missing" if value is None or value == "" else f"is {value!r}, not text"
-        raise InputError(
-            f"the {what} {seen}",
-            path=self.path,
-            line=self.lines[row] or None,
-            fix=f"give every row a {what}",
+        raise self.error(row, f"the {what} {seen}", fix=f"give every row a {what}")
+
+    def parsed(self, column: str, parse: Callable[[str, Path, int], T]) -> list[T]:
+        """Return a column whose values `parse` reads from text, as it does in a TREC file."""
+        return [self._parsed(value, row, parse) for row, value in enumerate(self.columns[column])]
+
+    def _parsed(self, value: object, row: int, parse: Callable[[str, Path, int], T]) -> T:
+        try:
+            return parse("" if value is None else str(value), self.path, self.lines[row])
+        except InputError as error:
+            raise self.error(row, error.what, fix=error.fix) from None
+
+    def error(self, row: int, what: str, *, fix: str | None = None) -> InputError:
+        """Return the error of one row: with its line, or its number where a format has no lines."""
+        line = self.lines[row]
+        return InputError(
+            what if line else f"{what} (row {row + 1})", path=self.path, line=line or None, fix=fix
         )
 
     def frame(self, *, leave_out: Iterable[str] = ()) -> pl.DataFrame:

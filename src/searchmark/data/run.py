@@ -1,11 +1,14 @@
 """The run: one system's rankings over the queries."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from searchmark.data.columns import Source, Wanted, typed
 from searchmark.data.files import kind_of, text_lines, write_text_atomically
 from searchmark.data.qrels import DOC_COLUMNS, QUERY_COLUMNS
 from searchmark.data.rawtext import Irregular
@@ -19,18 +22,22 @@ PIECE = 1 << 19
 
 SCORE_COLUMNS = ("score", "sim", "similarity")
 
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Retrieved documents: `query_id`, `doc_id`, `score`, perhaps `rank` (from 1) and `tokens`.
 
     The rows stand as they were given; which order counts is decided by `hits`, nowhere else.
+    `empty` are the queries that were answered with nothing; only dicts can tell.
     """
 
     frame: pl.DataFrame
     name: str = "run"
     path: Path | None = None
     lines: Sequence[int] = ()
+    empty: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.frame.height
@@ -40,7 +47,7 @@ class Run:
         """Take query id -> document id -> score."""
         rows = [(q, d, float(s)) for q, docs in scores.items() for d, s in docs.items()]
         frame = run_frame([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
-        return cls(frame, name)
+        return cls(frame, name, empty=tuple(q for q, docs in scores.items() if not docs))
 
     def write_trec(self, path: Path) -> None:
         """Write six-column TREC text with scores that read back to the same doubles."""
@@ -125,10 +132,7 @@ def _from_records(path: Path, name: str | None) -> Run:
 def _scores(records: Records, ranks: list[int] | None) -> list[float]:
     column = records.find(*SCORE_COLUMNS)
     if column is not None:
-        return [
-            parse_score("" if v is None else str(v), records.path, line)
-            for v, line in zip(records.columns[column], records.lines, strict=True)
-        ]
+        return records.parsed(column, parse_score)
     if ranks is None:
         records.require("score", *SCORE_COLUMNS, "rank")
     return [float(-rank) for rank in ranks or []]
@@ -138,42 +142,53 @@ def _ranks(records: Records) -> list[int] | None:
     column = records.find("rank", "position")
     if column is None:
         return None
-    ranks = []
-    for value, line in zip(records.columns[column], records.lines, strict=True):
-        try:
-            rank = int(value)
-            if not -(2**63) <= rank < 2**63:
-                raise ValueError
-            ranks.append(rank)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"the rank '{value}' is no integer", path=records.path, line=line or None
-            ) from None
-    return ranks
+    return [_rank(value, records, row) for row, value in enumerate(records.columns[column])]
+
+
+def _rank(value: Any, records: Records, row: int) -> int:
+    """Return a rank that is a whole number, be it written as 2, 2.0 or text."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    is_whole = is_whole or (isinstance(value, float) and value.is_integer())
+    if is_whole or (isinstance(value, str) and _WHOLE.fullmatch(value)):
+        rank = int(value)
+        if -(2**63) <= rank < 2**63:
+            return rank
+    raise records.error(row, f"the rank '{value}' is no integer", fix="ranks are whole numbers")
 
 
 def _from_parquet(path: Path, name: str) -> Run:
-    frame = read_parquet(path)
-    frame = frame.select(run_columns(path, frame.columns))
-    _check_parquet(frame, path)
+    file = read_parquet(path)
+    frame = _typed(file, run_columns(path, file.columns), path)
+    is_nan = frame["score"].is_nan()
+    if is_nan.any():
+        row = int(is_nan.arg_max() or 0)
+        raise InputError(f"the score of row {row + 1} is NaN, which cannot be ordered", path=path)
     return Run(frame, name, path)
 
 
-def run_columns(path: Path, names: Sequence[str]) -> list[pl.Expr]:
-    """Return `query_id`, `doc_id`, `rank` where there is one and `score` out of columns' names."""
+def run_columns(path: Path, names: Sequence[str]) -> list[Wanted]:
+    """Return `query_id`, `doc_id`, `rank` and `score`, those there are, out of columns' names."""
     found = Records(path, {name: [] for name in names}, [])
-    query = found.require("query id", *QUERY_COLUMNS)
-    doc = found.require("document id", *DOC_COLUMNS)
-    score, rank = found.find(*SCORE_COLUMNS), found.find("rank")
-    if score is None and rank is None:
-        found.require("score", *SCORE_COLUMNS, "rank")
-    score_column = pl.col(score) if score else -pl.col(str(rank))
-    return [
-        pl.col(query).cast(pl.String).alias("query_id"),
-        pl.col(doc).cast(pl.String).alias("doc_id"),
-        *([pl.col(rank).cast(pl.Int64).alias("rank")] if rank else []),
-        score_column.cast(pl.Float64).alias("score"),
+    wanted = [
+        Wanted(found.require("query id", *QUERY_COLUMNS), "query_id", "id"),
+        Wanted(found.require("document id", *DOC_COLUMNS), "doc_id", "id"),
     ]
+    rank, score = found.find("rank"), found.find(*SCORE_COLUMNS)
+    if rank is not None:
+        wanted.append(Wanted(rank, "rank", "whole number"))
+    if score is not None:
+        wanted.append(Wanted(score, "score", "number"))
+    elif rank is None:
+        found.require("score", *SCORE_COLUMNS, "rank")
+    return wanted
+
+
+def _typed(table: pl.DataFrame, wanted: Sequence[Wanted], path: Path) -> pl.DataFrame:
+    """Return a run's columns; without scores the ranks make them."""
+    frame = typed(table, wanted, Source("run", path))
+    if "score" in frame.columns:
+        return frame
+    return frame.with_columns(-pl.col("rank").cast(pl.Float64).alias("score"))
 
 
 def parquet_pieces(path: Path) -> Iterator[pl.DataFrame]:
@@ -182,25 +197,16 @@ def parquet_pieces(path: Path) -> Iterator[pl.DataFrame]:
 
     try:
         file = pl.scan_parquet(path, glob=False)
-        table = file.select(run_columns(path, file.collect_schema().names()))
+        wanted = run_columns(path, file.collect_schema().names())
+        table = file.select(w.column for w in wanted)
         with ThreadPoolExecutor(1) as reader:
             start, waiting = 0, reader.submit(table.slice(0, PIECE).collect)
             while (piece := waiting.result()).height:
                 start += PIECE
                 waiting = reader.submit(table.slice(start, PIECE).collect)
-                yield piece
-    except UNREADABLE:
-        raise Irregular from None  # read whole, it is told what is wrong with it
-
-
-def _check_parquet(frame: pl.DataFrame, path: Path) -> None:
-    for column in frame.columns:
-        if frame[column].null_count():
-            row = int(frame[column].is_null().arg_max() or 0)
-            raise InputError(f"row {row + 1} has no {column}", path=path)
-    if frame["score"].is_nan().any():
-        row = int(frame["score"].is_nan().arg_max() or 0)
-        raise InputError(f"the score of row {row + 1} is NaN, which cannot be ordered", path=path)
+                yield _typed(piece, wanted, path)
+    except (InputError, *UNREADABLE):
+        raise Irregular from None  # read whole, it is told what is wrong with it, and in which row
 
 
 def stem(path: Path) -> str:
