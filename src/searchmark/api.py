@@ -1,10 +1,11 @@
 """``searchmark.evaluate``: judgments and runs in, numbers out, with what they rest on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from searchmark.errors import InputError, nearest
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation, SystemScores
+from searchmark.measures.table import PROFILE_DEFAULTS
 from searchmark.stats.means import with_intervals
 
 if TYPE_CHECKING:
@@ -109,6 +111,10 @@ class Result:
         """Return the mean of a measure, where a single run was evaluated."""
         if len(self.scores) != 1:
             raise InputError("several runs were evaluated", fix="use .means[RUN][MEASURE]")
+        known = self.scores[0].per_query
+        if measure not in known and isinstance(measure, str):
+            with suppress(InputError):  # another way to write one of them
+                measure = parse_measure(measure, self.profile).written
         return self.scores[0].mean(measure).value
 
     def __repr__(self) -> str:
@@ -168,7 +174,7 @@ def compare_all(
             fix="give two systems or run files, or more",
         )
     if reference is not None and reference not in names:
-        raise InputError(f"no system is called '{reference}'", fix=nearest(reference, names))
+        raise InputError(f"no system is called '{reference}'", fix=nearest(str(reference), names))
     return compare(
         {s.system: s.per_query for s in evaluation.systems},
         reference=reference,
@@ -180,7 +186,7 @@ def compare_all(
 def evaluate(
     qrels: Any,
     run: Any,
-    measures: Sequence[str] = DEFAULT_MEASURES,
+    measures: Iterable[str] | str = DEFAULT_MEASURES,
     *,
     profile: str = PROFILE,
     order: "Order" = "score",
@@ -195,9 +201,9 @@ def evaluate(
         columns such as `query_id`, `doc_id`, `grade`, or an iterable of such tuples.
     run
         A ranking in the same forms, with a score in the place of the grade; or a dict of name ->
-        ranking.
+        ranking. A query of a dict without documents was answered with nothing.
     measures
-        Notation of the measures, such as ``"nDCG@10"``.
+        Notation of the measures, such as ``"nDCG@10"``, or of a single one.
     profile
         Where unstated conventions come from: trec (trec_eval's numbers), graded or answerable.
     order
@@ -222,9 +228,12 @@ def evaluate(
     (0.5, 0.0)
     """
     from searchmark.data.given import as_qrels
+    from searchmark.data.hits import Order, ScoreType
     from searchmark.data.judged import prepare
 
-    parsed = [parse_measure(m, profile) for m in measures]
+    parsed = _parsed(measures, profile)
+    _check_choice("order", order, get_args(Order))
+    _check_choice("scores", scores, get_args(ScoreType))
     judged = prepare(as_qrels(qrels))
     found = {name: _hits(given, name, judged, order, scores) for name, given in _named(run).items()}
     return summarized(found, parsed, profile)
@@ -239,7 +248,10 @@ class Reading(NamedTuple):
 
 
 def hits_of_files(qrels: Path, runs: Sequence[Path], reading: Reading) -> "dict[str, Hits]":
-    """Read judgments and run files, and reduce each run, named by its tag, to its hits."""
+    """Read judgments and run files, and reduce each run, named by its tag, to its hits.
+
+    A run whose tag is taken has the name of its path, with a number where that is taken too.
+    """
     from searchmark.data.reading import hits_in_file, judged_from_file
 
     judged = judged_from_file(qrels)
@@ -252,7 +264,16 @@ def hits_of_files(qrels: Path, runs: Sequence[Path], reading: Reading) -> "dict[
             scores=reading.scores,
             keep_first=reading.keep_first,
         )
-        found[name if name not in found else str(path)] = hits
+        found[_free(name, path, found)] = hits
+    return found
+
+
+def _free(name: str, path: Path, taken: Mapping[str, object]) -> str:
+    """Return the first name that no run has: its own, its path, its path with a number."""
+    found, i = name, 0
+    while found in taken:
+        i += 1
+        found = str(path) if i == 1 else f"{path} ({i})"
     return found
 
 
@@ -265,7 +286,7 @@ def evaluate_files(
     ties: bool = True,
 ) -> Result:
     """Score hits by name; `complete` counts judged queries that a run does not answer as 0."""
-    parsed = [parse_measure(m, profile) for m in dict.fromkeys(measures)]
+    parsed = _parsed(measures, profile)
     if complete:
         parsed = [_counting_missing(m) for m in parsed]
     return summarized(hits, parsed, profile, ties=ties)
@@ -286,6 +307,30 @@ def compared(
     chosen = {n: h for n, h in hits.items() if not systems or n in (*systems, reference)}
     result = evaluate_files(chosen, measures, ties=False)
     return compare_all(result.evaluation, reference=reference, settings=settings)
+
+
+def _parsed(measures: Iterable[str] | str, profile: str) -> "list[Measure]":
+    """Read measures; one that is written in several ways is one column."""
+    _check_choice("profile", profile, tuple(PROFILE_DEFAULTS))
+    given = [measures] if isinstance(measures, str) else measures
+    if not isinstance(given, Iterable):
+        raise InputError(f"measures={measures!r} names no measures", fix=_NOTATION)
+    names = list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"the measure {name!r} is no text", fix=_NOTATION)
+    if not names:
+        raise InputError("there are no measures", fix=_NOTATION)
+    return list({m.written: m for m in (parse_measure(n, profile) for n in names)}.values())
+
+
+_NOTATION = 'give their notation, such as ["nDCG@10", "RR"]'
+
+
+def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise where an argument is none of the words that it may be."""
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name}={value!r} is unknown", fix=nearest(str(value), known))
 
 
 def _counting_missing(measure: "Measure") -> "Measure":
@@ -336,10 +381,23 @@ def _named(run: Any) -> dict[str, Any]:
         return {"run": run}
     if not run:
         raise InputError("there is no run to evaluate", fix="give at least one")
-    first = next(iter(run.values()))
-    inner = next(iter(first.values()), None) if isinstance(first, Mapping) else None
-    is_one = isinstance(first, Mapping) and not isinstance(inner, Mapping)
-    return {"run": run} if is_one else {str(name): given for name, given in run.items()}
+    if _is_one(run):
+        return {"run": run}
+    named: dict[str, Any] = {}
+    for name, given in run.items():
+        if str(name) in named:
+            raise InputError(f"two runs are called '{name}'", fix="rename one of them")
+        named[str(name)] = given
+    return named
+
+
+def _is_one(run: Mapping[Any, Any]) -> bool:
+    """Tell whether a dict is a run, query -> document -> score; {} is a query without documents."""
+    dicts = [found for found in run.values() if isinstance(found, Mapping)]
+    inner = [next(iter(found.values())) for found in dicts if found]
+    if any(isinstance(value, Mapping) for value in inner):
+        return False
+    return bool(inner) or len(dicts) == len(run)
 
 
 def _hits(given: Any, name: str, judged: "Judged", order: "Order", scores: "ScoreType") -> "Hits":

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from searchmark.errors import InputError, nearest
+
 if TYPE_CHECKING:
     from searchmark.measures.ties import Band
 
@@ -50,7 +52,11 @@ class SystemScores:
 
     def mean(self, measure: str) -> Mean:
         """Return the mean of the measure written `measure`."""
-        return next(m for m in self.means if m.measure == measure)
+        for mean in self.means:
+            if mean.measure == measure:
+                return mean
+        known = [m.measure for m in self.means]
+        raise InputError(f"'{measure}' was not measured", fix=nearest(str(measure), known))
 
 
 class Sensitivity(NamedTuple):
