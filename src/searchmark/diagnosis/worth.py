@@ -61,9 +61,9 @@ def usual_value(system: str, setup: Evidence) -> float:
     return fmean(found) if found else setup.limits.succeed
 
 
-def gains_of(ranking: Ranking) -> list[float]:
-    """Return what each returned document earns, in the order of ranks."""
-    return [d.gain for d in ranking.documents]
+def gains_of(ranking: Ranking, depth: int) -> list[float]:
+    """Return what each document down to a rank earns, in the order of ranks."""
+    return [d.gain for d in ranking.within(depth)]
 
 
 def value_with(answer: Valued, gains: Sequence[float], query: QueryEvidence) -> float:
@@ -72,7 +72,7 @@ def value_with(answer: Valued, gains: Sequence[float], query: QueryEvidence) -> 
     The difference is added to the present value, so that this also holds where the project's
     conventions reckon a little differently, as for tied scores.
     """
-    before = _dcg(gains_of(answer.ranking), query.k)
+    before = _dcg(gains_of(answer.ranking, query.k), query.k)
     more = (_dcg(gains, query.k) - before) / query.ideal
     return min(1.0, max(answer.value, answer.value + more))
 

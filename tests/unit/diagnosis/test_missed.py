@@ -179,3 +179,13 @@ def test_failed_calls_miss_nothing() -> None:
 
 def test_no_answer_no_finding() -> None:
     assert found({"d1": 0}, {"bm25": ["u"]}) == []
+
+
+def test_a_long_title_is_cut() -> None:
+    long = "conduction of fluctuating heat flow in a wall consisting of many layers"
+    rows = [*TITLES, {"doc_id": "d2", "title": long}]
+    (finding,) = found({"d1": 3, "d2": 2}, {"bm25": ["d1"]}, corpus=rows)
+    # that is 60 characters with the dots; with "of" it would be 63
+    assert finding.what.endswith(
+        "conduction of fluctuating heat flow in a wall consisting ... (d2)"
+    )

@@ -1,6 +1,7 @@
 """Relevant documents that no system returns."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, Part, QueryEvidence
@@ -11,6 +12,9 @@ from searchmark.retrieval.analysis import analyze, tokenize
 
 N_TOLD = 3
 """So many documents are named in the sentence; the finding holds all."""
+
+LONGEST = 60
+"""Of a title, in characters."""
 
 DEEPER_FIX = (
     "Put a reranker behind the first results, over more candidates than k: these documents are "
@@ -82,23 +86,31 @@ def _missed(query: QueryEvidence, answers: Sequence[Valued], setup: Evidence) ->
 
 def _least(answer: Valued, k: int) -> float:
     """Return what the place within k earns that earns least; an empty one earns nothing."""
-    gains = gains_of(answer.ranking)[:k]
+    gains = gains_of(answer.ranking, k)
     return min(gains) if len(gains) == k else 0.0
 
 
 def _unread(missed: Sequence[str], query: QueryEvidence, setup: Evidence) -> Mapping[str, _Unread]:
     """Return, of the documents whose matching words no system reads, where these stand."""
     read = {f for s in setup.systems for f in s.fields or ()}
-    if all(s.fields is None for s in setup.systems) or read.issuperset(setup.documents.fields):
+    others = [f for f in setup.documents.fields if f not in read]
+    if not others or all(s.fields is None for s in setup.systems):
         return {}
     asked = frozenset(analyze(query.text))
     found = {}
     for doc_id in missed:
-        terms = setup.documents.terms(doc_id)
-        matching = {f: asked & terms[f] for f in terms if asked & terms[f]}
-        if matching and read.isdisjoint(matching):
+        # fields that nobody reads are short and seldom match: only then the others are analysed
+        matching = {f: t for f in others if (t := asked.intersection(_terms(doc_id, f, setup)))}
+        seen = (
+            (t for f, t in setup.documents.terms(doc_id).items() if f in read) if matching else ()
+        )
+        if matching and all(asked.isdisjoint(t) for t in seen):
             found[doc_id] = _Unread(tuple(matching), frozenset().union(*matching.values()))
     return found
+
+
+def _terms(doc_id: str, field: str, setup: Evidence) -> list[str]:
+    return analyze(setup.documents.text(doc_id, field))
 
 
 def _finding(
@@ -173,7 +185,7 @@ def _what(
     query: QueryEvidence,
     setup: Evidence,
 ) -> str:
-    told = [setup.documents.label(d) for d in documents[:N_TOLD]]
+    told = [_label(d, setup) for d in documents[:N_TOLD]]
     if len(documents) > N_TOLD:
         told.append(f"{len(documents) - N_TOLD} more")
     deeper = f"; the nearest is at rank {min(nearest.values())}" if nearest else ""
@@ -184,9 +196,17 @@ def _what(
     )
 
 
+def _label(doc_id: str, setup: Evidence) -> str:
+    """Return a document's title, cut where it is long, with its id."""
+    title = setup.documents.title(doc_id)
+    return (
+        doc_id if title == doc_id else f"{shorten(title, LONGEST, placeholder=' ...')} ({doc_id})"
+    )
+
+
 def _with(documents: Sequence[str], answer: Valued, query: QueryEvidence) -> float:
     """Return nDCG@k with missed documents put in from rank k up, where they earn more."""
-    gains = gains_of(answer.ranking)[: query.k]
+    gains = gains_of(answer.ranking, query.k)
     gains += [0.0] * (query.k - len(gains))
     left = [query.gains[d] for d in documents]
     for place in range(query.k - 1, -1, -1):

@@ -135,6 +135,6 @@ def _what(doc_id: str, top: _Top, query: QueryEvidence, setup: Evidence) -> str:
 
 def _without(doc_id: str, answer: Valued, query: QueryEvidence) -> float:
     """Return nDCG@k with one document out of the ranking and the rest moved up."""
-    gains = gains_of(answer.ranking)
+    gains = gains_of(answer.ranking, query.k + 1)
     del gains[answer.ranking.rank_of[doc_id] - 1]
     return value_with(answer, gains, query)
