@@ -30,13 +30,14 @@ def contradicting_judgment(query: QueryEvidence, setup: Evidence) -> Iterator[Fi
 
     Notes
     -----
-    Hybrids do not count, as they repeat what their parts say, and neither do two systems of one
-    kind: it takes a keyword search and one by meaning that agree. An unlisted document is no
-    judgment, even where the judgments are complete.
+    Hybrids do not count, as they repeat what their parts say, and systems tagged as of one kind
+    count once: it takes two that look at a query differently. What only keyword searches cannot
+    find is no sign of a wrong label. An unlisted document is no judgment, even where the judgments
+    are complete.
     """
     singles = [r for r in query.singles() if not r.is_failure and r.documents]
-    kinds = {r.system.kind for r in singles}
-    if not query.has_answer or not {"lexical", "vector"} <= kinds:
+    views = {r.system.kind or r.name for r in singles}
+    if not query.has_answer or len(views) < 2:
         return
     yield from _agreed_first(query, setup, singles)
     yield from _unreachable(query, setup, singles)
