@@ -62,10 +62,10 @@ class ProjectError(InputError):
     def __init__(self, path: "Path | str", problems: "Iterable[Problem]") -> None:
         self.problems = tuple(problems)
         n = len(self.problems)
-        lines = "".join(f"\n  {p.key}: {p.message}" for p in self.problems)
-        super().__init__(
-            f"{n} problem{'s' if n != 1 else ''} in the project file:{lines}", path=path
-        )
+        lines = "".join(f"\n  {one_line(p.key)}: {one_line(p.message)}" for p in self.problems)
+        what = f"{n} problem{'s' if n != 1 else ''} in the project file:{lines}"
+        super().__init__(what, path=one_line(str(path)))
+        self.path = path
 
 
 class NotComparableError(SearchmarkError):
@@ -89,6 +89,23 @@ class OutsideError(SearchmarkError):
 
 class SystemFailedError(OutsideError):
     """A system under test raised, timed out or broke its contract."""
+
+
+def one_line(text: str) -> str:
+    """Return text on one line: values that errors tell of may hold line ends."""
+    if "\n" not in text:
+        return text
+    return " ".join(part.strip() for part in text.split("\n") if part.strip())
+
+
+def described(error: BaseException) -> str:
+    """Return type and message of whatever was raised, on one line; a message may fail itself."""
+    name = type(error).__name__
+    try:
+        text = one_line(str(error))
+    except BaseException as broken:
+        text = f"its message cannot be shown, {type(broken).__name__}"
+    return f"{name}: {text}" if text else name
 
 
 def nearest(name: str, known: "Iterable[str]") -> str:

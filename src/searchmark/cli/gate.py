@@ -99,7 +99,7 @@ class Outlets:
         from searchmark.reports.github import annotations
 
         for line in annotations(found):
-            click.echo(line, err=self.form != "terminal")
+            click.echo(line) if self.form == "terminal" else say(line)
         name = os.environ.get("GITHUB_STEP_SUMMARY")
         if name:
             _append_summary(Path(name), self._text(found, "markdown"))

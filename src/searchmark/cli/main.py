@@ -6,12 +6,23 @@ A command's module is imported when the command is called, so that ``--help`` st
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.errors import OWN_FAULT, InputError, OutsideError, SearchmarkError, nearest
+from searchmark.errors import (
+    OWN_FAULT,
+    InputError,
+    OutsideError,
+    ProjectError,
+    SearchmarkError,
+    described,
+    nearest,
+    one_line,
+)
 from searchmark.version import __version__
 
 if TYPE_CHECKING:
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "demo": ("searchmark.cli.demo:demo", "Try everything on a catalog that comes along."),
     "init": ("searchmark.cli.init:init", "Write a project file for the data in a folder."),
+    "guide": ("searchmark.cli.guide:guide", "Walk through a first evaluation, step by step."),
     "eval": ("searchmark.cli.eval:evaluate", "Evaluate run files against judgments."),
     "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
     "compare": ("searchmark.cli.compare:compare", "Tell which differences can be trusted."),
@@ -81,14 +93,33 @@ def cli(*, debug: bool) -> None:
 
 def main(arguments: "Sequence[str] | None" = None) -> None:
     """Run the command line and exit."""
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given or os.environ.get("SEARCHMARK_DEBUG") == "1"
     given = [a for a in given if a != "--debug"]
     if COMPLETION in os.environ:
         cli.main(given, prog_name="searchmark")  # answers the shell and exits
     code = _run(given, debug=debug)
+    _release_streams()
     gc.freeze()  # the process ends: looking through all objects for cycles would only cost time
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Open streams that were closed (``>&-``): no file of ours may come to stand in their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - till the process ends
+
+
+def _release_streams() -> None:
+    """Give up what can no longer be written, or Python tries again at exit and changes the code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(arguments: list[str], *, debug: bool) -> int:
@@ -98,23 +129,24 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         return error.exit_code
     except click.ClickException as error:
         return _refuse(error)
+    except ProjectError as error:
+        return _fail(str(error), error.exit_code, debug=debug)  # a line for each of its problems
     except SearchmarkError as error:
-        return _fail(str(error), error.exit_code, debug=debug)
+        return _fail(one_line(str(error)), error.exit_code, debug=debug)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted; what was answered is kept, and the same command goes on from there")
         return INTERRUPTED
     except BrokenPipeError:
-        # whoever read our output has enough; a second complaint at exit would be noise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CUT_OFF
+        return CUT_OFF  # whoever read our output has enough
     except SystemExit as error:
         # a function under test that calls exit(0) must not pass for a good verdict
         what = f"code under test ended the program with exit({error.code!r})"
         return _fail(what, OutsideError.exit_code, debug=debug)
     except OSError as error:
-        return _fail(*_refused_by_the_machine(error), debug=debug)
-    except Exception as error:
-        what = f"a fault of our own: {type(error).__name__}: {error}"
+        message, code = _refused_by_the_machine(error)
+        return _fail(one_line(message), code, debug=debug)
+    except BaseException as error:
+        what = f"a fault of our own: {described(error)}"
         return _fail(f"{what}; run again with --debug and report what it prints", debug=debug)
     return code if isinstance(code, int) else 0
 
@@ -130,7 +162,7 @@ def _refuse(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
-        _say(error.format_message())
+        _say(one_line(error.format_message()))
     return error.exit_code
 
 
@@ -146,7 +178,8 @@ def _fail(message: str, code: int = OWN_FAULT, *, debug: bool) -> int:
     if debug:
         import traceback
 
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
     _say(message)
     return code
 
@@ -154,4 +187,5 @@ def _fail(message: str, code: int = OWN_FAULT, *, debug: bool) -> int:
 def _say(message: str) -> None:
     """Write an error; characters that would move the terminal's cursor are shown as marks."""
     shown = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in message)
-    click.echo(f"searchmark: error: {shown}", err=True)
+    with suppress(OSError):  # where not even this can be told, the exit code still tells
+        click.echo(f"searchmark: error: {shown}", err=True)

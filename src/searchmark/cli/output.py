@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -58,8 +58,12 @@ def look(digits: int = 4) -> "Look":
 
 
 def say(message: str) -> None:
-    """Write a message to standard error; standard output is for results."""
-    click.echo(message, err=True)
+    """Write a message to standard error; standard output is for results.
+
+    A message that cannot be written is no reason to fail: exit codes say the same.
+    """
+    with suppress(OSError):
+        click.echo(message, err=True)
 
 
 @contextmanager

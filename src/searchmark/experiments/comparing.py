@@ -31,7 +31,7 @@ def compare_systems(
     if measures:
         file = msgspec.structs.replace(project.file, measures=list(measures))
         project = replace(project, file=file)
-    experiment = run_experiment(project, named, progress=progress)
+    experiment = run_experiment(project, named, progress=progress, sensitivity=False)
     experiment.check()
     return compare_all(
         experiment.evaluation,

@@ -1,7 +1,7 @@
 """One experiment: the project's systems over its queries, run, scored, kept and summed up."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +76,18 @@ class Experiment:
 
 
 def run_experiment(
-    project: Project, systems: Sequence[str] | None = None, *, progress: Progress | None = None
+    project: Project,
+    systems: Sequence[str] | None = None,
+    *,
+    answers: Mapping[str, Sequence[Call]] | None = None,
+    progress: Progress | None = None,
+    sensitivity: bool = True,
 ) -> Experiment:
     """Run the named systems (all by default), one after the other, and score them.
 
     Each finished system is kept before the next one starts; an interrupted one resumes where it
-    stopped when it is run again.
+    stopped when it is run again. `answers` are what systems said just now: it is not asked again.
+    What the queries can show is reckoned unless `sensitivity` is False, where nobody shows it.
     """
     inputs = read_inputs(project)
     store = Store(project.folder / ".searchmark")
@@ -94,16 +100,26 @@ def run_experiment(
         progress=progress,
     ) as pool:
         for name in systems or list(project.systems):
-            outcomes.append(_run_system(pool.open(name), project, inputs, store, progress))
+            given = (answers or {}).get(name, ())
+            outcomes.append(_run_system(pool.open(name), project, inputs, store, given, progress))
     if not any(o.failures for o in outcomes):
         # until then every answer stays in a journal, so that the next try asks only what is missing
         for outcome in outcomes:
             store.journal(outcome.digest).unlink(missing_ok=True)
-    return Experiment(inputs, tuple(outcomes), _evaluation(inputs, outcomes))
+    evaluation = _evaluation(inputs, outcomes)
+    if sensitivity:
+        seen = sensitivities(evaluation.systems, inputs.measures, inputs.groups)
+        evaluation = replace(evaluation, sensitivity=seen)
+    return Experiment(inputs, tuple(outcomes), evaluation)
 
 
 def _run_system(
-    system: System, project: Project, inputs: Inputs, store: Store, progress: Progress | None
+    system: System,
+    project: Project,
+    inputs: Inputs,
+    store: Store,
+    answers: Sequence[Call],
+    progress: Progress | None,
 ) -> Outcome:
     facts = _facts(system, project, inputs)
     digest = digest_of(facts)
@@ -113,6 +129,9 @@ def _run_system(
             progress(f"asking {system.name}", done, total)
 
     with open_journal(store.journal(digest)) as journal:
+        for call in answers:
+            if not call.is_failure and call.query_id not in journal.calls:
+                journal.append(call)
         calls = ask_all(system, inputs.queries, project.file.depth, journal, progress=told)
         hits = hits_of(calls, inputs)
         scores = with_intervals(
@@ -192,5 +211,4 @@ def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
             *find_notes(inputs, {o.system: o.hits for o in outcomes}),
             *_strangers(inputs, outcomes),
         ),
-        sensitivity=sensitivities([o.scores for o in outcomes], inputs.measures, inputs.groups),
     )

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import msgspec
 
-from searchmark.data import read_queries
-from searchmark.errors import NotComparableError, ProjectError
+from searchmark.data import Queries, read_qrels, read_queries
+from searchmark.errors import NotComparableError, Problem, ProjectError
 from searchmark.experiments.experiment import Experiment, run_experiment
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.store import Store
@@ -19,7 +19,7 @@ from searchmark.gate.baseline import (
 )
 from searchmark.gate.cases import Background
 from searchmark.gate.decision import decide
-from searchmark.gate.policy import pinned_problems
+from searchmark.gate.policy import category_problems, pinned_problems
 from searchmark.gate.suggestions import suggestion_from_others
 from searchmark.gate.verdict import Verdict
 from searchmark.measures.notation import parse_measure
@@ -33,18 +33,32 @@ def run_gate(project: Project, *, progress: Progress | None = None) -> Verdict:
     Raises NotComparableError where the baseline was made from other inputs, SystemFailedError where
     the system failed on a query.
     """
-    check_pinned(project)
+    check_named(project)
     baseline = read_baseline(project.baseline)
-    experiment = run_experiment(project, [project.gate.system], progress=progress)
+    experiment = run_experiment(
+        project, [project.gate.system], progress=progress, sensitivity=False
+    )
     return judge(project, experiment, baseline)
 
 
-def check_pinned(project: Project) -> None:
-    """Raise ProjectError where the gate pins a query that does not exist, before anything runs."""
-    if project.gate.pinned:
-        problems = pinned_problems(project.gate, read_queries(project.queries).query_ids)
-        if problems:
-            raise ProjectError(project.path, problems)
+def check_named(project: Project) -> None:
+    """Raise ProjectError where the gate names queries or categories that do not exist.
+
+    That is told before anything runs.
+    """
+    gate, problems = project.gate, list[Problem]()
+    if gate.pinned or gate.category_max_drop or gate.category_floors:
+        queries = read_queries(project.queries)
+        problems += pinned_problems(gate, queries.query_ids)
+        problems += category_problems(gate, _judged_categories(project, queries))
+    if problems:
+        raise ProjectError(project.path, problems)
+
+
+def _judged_categories(project: Project, queries: Queries) -> set[str]:
+    judged = set(read_qrels(project.qrels).frame["query_id"].to_list())
+    pairs = zip(queries.query_ids, queries.categories, strict=True)
+    return {category for query_id, category in pairs if category and query_id in judged}
 
 
 def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdict:
@@ -99,8 +113,10 @@ def background_of(inputs: Inputs) -> Background:
 
 def accept_baseline(project: Project, *, progress: Progress | None = None) -> Baseline:
     """Run the gate's system and write its scores as the baseline; a failing one is refused."""
-    check_pinned(project)
-    experiment = run_experiment(project, [project.gate.system], progress=progress)
+    check_named(project)
+    experiment = run_experiment(
+        project, [project.gate.system], progress=progress, sensitivity=False
+    )
     experiment.check()
     accepted = baseline_of(experiment.evaluation.systems[0], experiment.evaluation)
     write_baseline(project.baseline, accepted)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 from searchmark.data import Queries
-from searchmark.errors import InputError
+from searchmark.errors import InputError, described
 from searchmark.experiments.journal import Call, Journal
 from searchmark.systems.protocol import Answer, Query, System
 
@@ -32,7 +32,9 @@ def ask(system: System, query: Query, depth: int) -> Call:
     start = perf_counter()
     try:
         answer = system.search(query, depth)
+        latency_ms = _since(start)
         _check(answer)
+        return _answered(query, answer, depth, latency_ms)
     except (InputError, KeyboardInterrupt):
         raise  # the configuration is wrong, or a person stops the run: not this query's failure
     except BaseException as error:  # exit() in a system under test is its failure too
@@ -40,15 +42,20 @@ def ask(system: System, query: Query, depth: int) -> Call:
             query_id=query.query_id,
             status="timeout" if isinstance(error, TimeoutError) else "error",
             latency_ms=_since(start),
-            error=_storable(f"{type(error).__name__}: {error}"),
+            error=_storable(described(error)),
         )
+
+
+def _answered(query: Query, answer: Answer, depth: int, latency_ms: float) -> Call:
+    """Return the call in Python's own types: NumPy's pass for them, but cannot be written."""
+    hits = answer.hits[:depth]
     return Call(
         query_id=query.query_id,
         status="ok" if answer.hits else "empty" if answer.is_given else "missing",
-        latency_ms=_since(start),
-        doc_ids=[h.doc_id for h in answer.hits[:depth]],
-        scores=[h.score for h in answer.hits[:depth]],
-        partial=answer.partial,
+        latency_ms=latency_ms,
+        doc_ids=[str.__str__(h.doc_id) for h in hits],
+        scores=[None if h.score is None else float(h.score) for h in hits],
+        partial=bool(answer.partial),
     )
 
 

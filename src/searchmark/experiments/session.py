@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from searchmark.errors import InputError, SearchmarkError, nearest
 from searchmark.experiments.experiment import Experiment, run_experiment
-from searchmark.experiments.gating import check_pinned, judge
+from searchmark.experiments.gating import check_named, judge
 from searchmark.experiments.store import Store
 from searchmark.gate.baseline import read_baseline
 from searchmark.gate.verdict import Verdict
@@ -37,7 +37,7 @@ class Session:
     def gate(self) -> Verdict:
         """Hold the gate's system against the baseline; raises what `run_gate` raises."""
         if self._verdict is None:
-            check_pinned(self.project)
+            check_named(self.project)
             baseline = read_baseline(self.project.baseline)
             self._verdict = judge(self.project, self._run(self.project.gate.system), baseline)
         return self._verdict
@@ -113,7 +113,7 @@ class Session:
     def _first_run(self, system: str) -> Experiment | SearchmarkError:
         try:
             with waiting_for_others(Store(self.project.folder / ".searchmark")):
-                return run_experiment(self.project, [system])
+                return run_experiment(self.project, [system], sensitivity=False)
         except SearchmarkError as error:
             return error
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from searchmark.data.files import read_bytes, write_text_atomically
+from searchmark.data.files import BOM, read_bytes, write_text_atomically
 from searchmark.errors import InputError
 from searchmark.gate.policy import GatePolicy
 from searchmark.measures.summary import Evaluation, SystemScores
@@ -53,7 +53,7 @@ def read_baseline(path: Path) -> Baseline:
             fix="look at the scores and accept them with 'searchmark baseline accept'",
         )
     try:
-        baseline = msgspec.json.decode(read_bytes(path), type=Baseline)
+        baseline = msgspec.json.decode(read_bytes(path).removeprefix(BOM), type=Baseline)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(
             f"not a baseline ({error})", path=path, fix="restore it from version control"
@@ -93,10 +93,11 @@ def _by_query(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def natural(identifier: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key under which q2 comes before q10."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", identifier)
+    """Return a sort key under which q2 comes before q10; no number is too long for it."""
+    parts = re.findall(r"0*([0-9]+)|([^0-9]+)", identifier)
     return (
-        *((0, int(p), "") if p.isascii() and p.isdigit() else (1, 0, p) for p in parts),
+        # of two numbers without zeros in front the longer one is larger
+        *((0, len(number), number) if number else (1, 0, text) for number, text in parts),
         (2, 0, identifier),
     )
 

@@ -89,6 +89,8 @@ def find_problems(
                 "gate.system", f"no system '{policy.system}'; {nearest(policy.system, systems)}"
             )
         )
+    if "\0" in policy.baseline:
+        found.append(Problem("gate.baseline", "is no path"))
     found += _drop_problems("gate.max_drop", policy.max_drop)
     for category, drop in policy.category_max_drop.items():
         found += _drop_problems(f"gate.category_max_drop.{category}", drop)
@@ -124,6 +126,23 @@ def pinned_problems(policy: GatePolicy, query_ids: Collection[str]) -> list[Prob
         Problem(f"gate.pinned[{i}]", f"the query set has no query '{query_id}'")
         for i, query_id in enumerate(policy.pinned)
         if query_id not in known
+    ]
+
+
+def category_problems(policy: GatePolicy, categories: Collection[str]) -> list[Problem]:
+    """Report every category with a limit that no judged query belongs to."""
+    limits: dict[str, Collection[str]] = {
+        "category_max_drop": policy.category_max_drop,
+        "category_floors": policy.category_floors,
+    }
+    return [
+        Problem(
+            f"gate.{key}.{category}",
+            f"no judged query is of category '{category}'; {nearest(category, categories)}",
+        )
+        for key, limited in limits.items()
+        for category in limited
+        if category not in categories
     ]
 
 

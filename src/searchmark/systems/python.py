@@ -1,17 +1,20 @@
 """A Python callable as a system: text and depth in, document ids (and scores) out."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from types import GeneratorType
 from typing import Any
 
 import msgspec
 
 from searchmark.data.files import sha256
-from searchmark.errors import InputError, Problem, SystemFailedError
+from searchmark.errors import InputError, Problem, SystemFailedError, described
+from searchmark.systems.guard import guarded
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 
 
@@ -19,8 +22,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Keys of a system with ``use = "python"``.
 
     `callable` is ``module:function``, looked up beside the project file first. It is called with
-    the query text and the depth, and returns document ids or (id, score) pairs, best first. `tags`
-    says what it is: lexical, vector, hybrid.
+    the query text and the depth, and returns document ids or (id, score) pairs, best first; no more
+    than the depth are taken, of a generator too, a repeated id being one of them. `tags` says what
+    it is: lexical, vector, hybrid.
     """
 
     callable: str
@@ -38,18 +42,31 @@ class PythonSystem:
 
     def search(self, query: Query, k: int) -> Answer:
         """Return what the function returns, cut at `k`."""
-        with redirect_stdout(sys.stderr):  # standard output is for results
+        with guarded():
             found = self.function(query.text, k)
+            _refuse_async(found)
             if found is None or isinstance(found, str | bytes):
                 raise SystemFailedError(f"returned {found!r} where a list of ids is expected")
-            return Answer(tuple(_hit(item) for item in found)[:k])
+            hits = tuple(_hit(item) for item in islice(found, k))
+            if isinstance(found, GeneratorType):
+                found.close()  # what it still does belongs to this call
+        return Answer(hits)
+
+
+def _refuse_async(found: object) -> None:
+    if isinstance(found, Coroutine):
+        found.close()  # or else Python warns that nobody awaited it
+    if isinstance(found, Awaitable | AsyncIterator):
+        raise SystemFailedError("is async: return the list itself, or wrap it with asyncio.run")
 
 
 def _hit(item: object) -> Hit:
+    """Return the hit in Python's own types: ids and scores of NumPy are subclasses of them."""
     if isinstance(item, str):
-        return Hit(item)
+        return Hit(str.__str__(item))
     if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
-        return Hit(item[0], None if item[1] is None else float(item[1]))
+        return Hit(str.__str__(item[0]), None if item[1] is None else float(item[1]))
+    _refuse_async(item)
     raise SystemFailedError(f"returned {item!r}, which is neither an id nor an (id, score) pair")
 
 
@@ -59,22 +76,31 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
     module, _, attribute = config.callable.partition(":")
     sys.path.insert(0, str(context.folder))
     try:
-        loaded = import_module(module)
-        function = getattr(loaded, attribute)
-    except Exception as error:  # whatever a module does while it is imported
-        what = f"{type(error).__name__}: {error}"
+        with guarded():
+            loaded = import_module(module)
+            function = getattr(loaded, attribute)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a module does while it is imported
         raise InputError(
-            f"the callable '{config.callable}' of system '{name}' cannot be imported ({what})",
+            f"the callable '{config.callable}' of system '{name}' cannot be imported "
+            f"({described(error)})",
             fix="write module:function; the module may lie beside the project file",
         ) from error
     finally:
-        sys.path.remove(str(context.folder))
+        with suppress(ValueError):
+            sys.path.remove(str(context.folder))
     if not callable(function):
         raise InputError(f"'{config.callable}' of system '{name}' is not callable")
-    source = getattr(loaded, "__file__", None)
-    # another version of the function is another system: its answers are never mixed with this one's
-    identity = {"module": sha256(Path(source))} if source else {}
-    yield PythonSystem(name, function, frozenset(config.tags), identity)
+    yield PythonSystem(name, function, frozenset(config.tags), _identity(loaded))
+
+
+def _identity(module: object) -> dict[str, str]:
+    """Return the digest of the source: another version is another system, with its own answers."""
+    source = getattr(module, "__file__", None)
+    if not isinstance(source, str) or not Path(source).is_file():
+        return {}
+    return {"module": sha256(Path(source))}
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

@@ -11,7 +11,8 @@ from searchmark.data.judged import prepare
 from searchmark.data.ordering import put_in_order
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run, read_run
-from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System, Tag
+from searchmark.errors import Problem
+from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -60,4 +61,9 @@ def rankings(run: Run) -> dict[str, tuple[Hit, ...]]:
     return {q: tuple(hits) for q, hits in found.items()}
 
 
-RUN = Kind(Config, open_run)
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report a path that no machine can hold."""
+    return [Problem("path", "is no path")] if "\0" in config.path else []
+
+
+RUN = Kind(Config, open_run, find_problems)

@@ -100,7 +100,7 @@ def test_an_error_cannot_move_the_cursor(
     ends(InputError("the key \x1b[2J\r is odd\nand more"))
     assert call("schema") == 2
     assert capsys.readouterr().err == (
-        "searchmark: error: the key \ufffd[2J\ufffd is odd\nand more\n"
+        "searchmark: error: the key \ufffd[2J\ufffd is odd and more\n"
     )
 
 
