@@ -51,8 +51,8 @@ def _setup_of(
             text=f"query {i + 1}",
             capability=Capability(capabilities[i] if capabilities else "semantic", "by hand"),
             k=5,
-            judged={"good1": 1},
-            gains={"good1": 1.0},
+            judged={"good1": 1, "good2": 1},
+            gains={"good1": 1.0, "good2": 1.0},
             ideal=0.0 if i in no_answer else 1.0,
             rankings=tuple(
                 _ranking(part, values[s][i], given[s][i] if s in given else ["bad1"])

@@ -269,8 +269,8 @@ def test_the_diagnosis_holds_levels_worked_out_by_hand(setup_of: SetupOf) -> Non
     assert levels == (
         # (0.6 + 0.5 + 1.0) / 3, all three as the project counts them
         Level("nDCG@5", pytest.approx(0.7), "good", 3),
-        # the third has no answer: (2/5 + 1/5) / 2, and 1/2 twice
-        Level("P@5", pytest.approx(0.3), "poor", 2),
+        # the third has no answer: (2/5 + 1/5) / 2, and 1/2 twice; two of five can be right
+        Level("P@5", pytest.approx(0.3), "poor", 2, pytest.approx(0.4)),
         Level("RR", pytest.approx(0.5), "acceptable", 2),
     )
 
@@ -326,3 +326,9 @@ def test_what_is_wrong_in_all_systems_is_reckoned_for_the_one_that_would_ship(
     assert action_for(everywhere, setup).system == "meaning"
     assert action_for(everywhere, setup, "words").system == "words"
     assert action_for([finding("q1", {"words": 0.9})], setup, "meaning").system == "words"
+
+
+def test_a_low_mean_that_no_ranking_could_better_is_the_best_possible(setup_of: SetupOf) -> None:
+    setup = setup_of({"words": [1.0]}, documents={"words": [["good1", "good2", "bad1"]]})
+    precision = summed_up((), setup).levels["words"][1]
+    assert precision == Level("P@5", pytest.approx(0.4), "best possible", 1, pytest.approx(0.4))

@@ -42,7 +42,7 @@ def no_answer_answered(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
         fix="; ".join(_fixes(query, answering, setup)),
         query_id=query.query_id,
         systems=tuple(r.name for r in answering),
-        documents=tuple(dict.fromkeys(r.documents[0].doc_id for r in answering)),
+        documents=tuple(sorted({r.documents[0].doc_id for r in answering})),
         evidence=_evidence(answering, surest, setup),
     )
 
