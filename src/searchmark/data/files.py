@@ -3,8 +3,10 @@
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,10 +20,19 @@ DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 def check_file(path: Path) -> None:
     """Raise one clear error where `path` is not a file that can be read."""
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise InputError("no such file", path=path, fix="check the path") from None
+    except OSError as error:
+        raise InputError(f"may not be read ({error.strerror})", path=path) from None
+    if stat.S_ISDIR(mode):
         raise InputError("is a folder, not a file", path=path, fix="name a file")
-    if not path.exists():
-        raise InputError("no such file", path=path, fix="check the path")
+    if not (stat.S_ISREG(mode) or _is_pipe(path)):
+        # a device may have no end, and a named pipe no beginning
+        raise InputError(
+            "is no regular file", path=path, fix="name a file, or a pipe of the shell's: <(COMMAND)"
+        )
     if not os.access(path, os.R_OK):
         raise InputError("may not be read", path=path, fix="check its permissions")
 
@@ -29,15 +40,40 @@ def check_file(path: Path) -> None:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open `path` for reading bytes, unpacking gzip and zstd by their first bytes, not by name."""
     check_file(path)
-    with path.open("rb") as stream:
-        magic = stream.read(4)
+    raw = _open_raw(path)
+    magic = raw.read(4)
+    raw.seek(0)
     if magic.startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", gzip.open(path, "rb"))
+        raw.close()
+        return cast("IO[bytes]", gzip.open(path if path.is_file() else _open_raw(path), "rb"))
     if magic == _ZSTD_MAGIC:
         from searchmark.data.zstd import ZstdStream  # 5 ms that only packed files need
 
-        return cast("IO[bytes]", io.BufferedReader(ZstdStream(path), 1 << 18))
-    return path.open("rb")
+        return cast("IO[bytes]", io.BufferedReader(ZstdStream(raw), 1 << 18))
+    return raw
+
+
+def _open_raw(path: Path) -> io.BufferedReader | io.BytesIO:
+    """Open `path` as it lies on disk; a pipe, which can be read once, is kept in memory."""
+    if path.is_file():
+        return path.open("rb")
+    found = path.stat()
+    return io.BytesIO(_drained(path, found.st_dev, found.st_ino))
+
+
+@lru_cache(maxsize=8)
+def _drained(path: Path, _device: int, _node: int) -> bytes:
+    return path.read_bytes()
+
+
+def _is_pipe(path: Path) -> bool:
+    """Tell whether this is a pipe that the process was given, such as the shell's ``<(COMMAND)``.
+
+    A pipe that lies in a folder is none: to open it may take for ever.
+    """
+    name = str(path.absolute())
+    is_given = name == "/dev/stdin" or name.startswith(("/dev/fd/", "/proc/"))
+    return is_given and path.is_fifo()
 
 
 def read_bytes(path: Path) -> bytes:
@@ -88,7 +124,7 @@ def sha256(path: Path) -> str:
     check_file(path)
     import hashlib  # OpenSSL's start takes longer than reading a small file
 
-    with path.open("rb") as stream:
+    with _open_raw(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -1,8 +1,7 @@
 """Files packed with zstd."""
 
 import io
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import zstandard
 
@@ -10,8 +9,8 @@ import zstandard
 class ZstdStream(io.RawIOBase):
     """Unpacks zstd frames one after the other and notices a cut file (zstandard does not)."""
 
-    def __init__(self, path: Path) -> None:
-        self._raw = path.open("rb")
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._inside = False
         self._ready = memoryview(b"")

@@ -1,4 +1,9 @@
 import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +19,7 @@ from searchmark.data.files import (
 )
 from searchmark.errors import InputError
 
+START = "from searchmark.cli.main import main; main()"
 TEXT = "eins\nzwei äöü\n\ndrei\n"
 
 
@@ -105,3 +111,67 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_in_a_folder_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"pipe: is no regular file; name a file, or a pipe"):
+        read_bytes(tmp_path / "pipe")
+
+
+def test_a_device_is_refused_without_reading_it() -> None:
+    zero = Path("/dev/zero")
+    if not zero.is_char_device():
+        pytest.skip("no such device here")
+    with pytest.raises(InputError, match="is no regular file"):
+        read_bytes(zero)
+
+
+@contextmanager
+def pipe_of(data: bytes) -> Iterator[Path]:
+    """Yield the path of a pipe that holds these few bytes, as the shell makes one of a command."""
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    try:
+        yield Path(f"/dev/fd/{reading}")
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz", "a.zst"])
+def test_a_pipe_of_the_shell_can_be_read_again_and_again(tmp_path: Path, name: str) -> None:
+    data = packed(tmp_path / name, TEXT.encode()).read_bytes()
+    with pipe_of(data) as path:
+        assert [text for _, text in text_lines(path)] == ["eins", "zwei äöü", "drei"]
+        assert read_bytes(path) == TEXT.encode()
+        assert sha256(path) == sha256(tmp_path / name)
+
+
+def test_two_pipes_under_one_path_are_two() -> None:
+    with pipe_of(b"one") as first:
+        assert read_bytes(first) == b"one"
+    with pipe_of(b"two") as second:
+        assert second == first  # the number is free again
+        assert read_bytes(second) == b"two"
+
+
+def test_an_irregular_run_from_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels"
+    qrels.write_text("q1 0 a 1\n")
+    run = "q1\tQ0 b 1 2 t\nq2 Q0  a 1 2 t\nq1 Q0 a 2 1 t\n"  # tabs, two blanks, a split query
+    done = subprocess.run(
+        [sys.executable, "-c", START, "eval", qrels, "/dev/stdin", "-m", "RR"],
+        input=run,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.5000" in done.stdout
+
+
+def test_a_path_that_cannot_be_is_no_file() -> None:
+    for name in ("a\0b", "x" * 5000):
+        with pytest.raises(InputError, match=r"no such file|may not be read"):
+            read_bytes(Path(name))
