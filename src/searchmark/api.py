@@ -165,7 +165,7 @@ def compare_all(
 
     Raises InputError where there are fewer than two, or none is called `reference`.
     """
-    from searchmark.stats.comparison import DEFAULTS, compare
+    from searchmark.stats.comparison import DEFAULTS, Settings, compare
 
     names = [s.system for s in evaluation.systems]
     if len(names) < 2:
@@ -175,6 +175,8 @@ def compare_all(
         )
     if reference is not None and reference not in names:
         raise InputError(f"no system is called '{reference}'", fix=nearest(str(reference), names))
+    if not isinstance(settings or DEFAULTS, Settings):
+        raise InputError(f"settings={settings!r} are none", fix="give searchmark's Settings")
     return compare(
         {s.system: s.per_query for s in evaluation.systems},
         reference=reference,
@@ -385,6 +387,8 @@ def _named(run: Any) -> dict[str, Any]:
         return {"run": run}
     named: dict[str, Any] = {}
     for name, given in run.items():
+        if not str(name).isprintable():  # half a character cannot even be shown
+            raise InputError(f"the name of the run {name!a} cannot be printed", fix="rename it")
         if str(name) in named:
             raise InputError(f"two runs are called '{name}'", fix="rename one of them")
         named[str(name)] = given

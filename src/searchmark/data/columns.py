@@ -8,14 +8,20 @@ import polars as pl
 
 from searchmark.errors import InputError
 
-Kind = Literal["id", "number", "whole number"]
+Kind = Literal["id", "number", "whole number", "grade"]
 
-_TYPES = {"id": pl.String(), "number": pl.Float64(), "whole number": pl.Int64()}
-_SAID = {"id": "text", "number": "number", "whole number": "integer"}
+_TYPES = {
+    "id": pl.String(),
+    "number": pl.Float64(),
+    "whole number": pl.Int64(),
+    "grade": pl.Int64(),
+}
+_SAID = {"id": "text", "number": "number", "whole number": "integer", "grade": "integer"}
 _FIX = {
     "id": "make it text, as the ids are written",
     "number": "give numbers",
     "whole number": "give whole numbers",
+    "grade": "grades are whole numbers; 0 or less means not relevant",
 }
 
 
@@ -37,12 +43,14 @@ class Source(NamedTuple):
 def fits(dtype: pl.DataType, kind: Kind) -> bool:
     """Tell whether a column of this type may hold what is wanted.
 
-    A float is no id: 7.0 and "7" would never meet. A date is no number.
+    A float is no id: 7.0 and "7" would never meet. A date is no number; true is a grade only.
     """
     if kind == "id":
         is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum | pl.Binary)
         return is_text or dtype.is_integer() or dtype == pl.Null
-    return dtype.is_numeric() or isinstance(dtype, pl.String | pl.Boolean | pl.Null)
+    if dtype == pl.Boolean:
+        return kind == "grade"
+    return dtype.is_numeric() or isinstance(dtype, pl.String | pl.Null)
 
 
 def typed(table: pl.DataFrame, wanted: Sequence[Wanted], source: Source) -> pl.DataFrame:
@@ -63,7 +71,7 @@ def _column(column: pl.Series, wanted: Wanted, source: Source) -> pl.Series:
         )
     found = column.cast(_TYPES[wanted.kind], strict=False)
     is_wrong = found.is_null()
-    if wanted.kind == "whole number" and column.dtype.is_float():
+    if found.dtype == pl.Int64 and column.dtype.is_float():
         is_wrong |= found.cast(pl.Float64) != column
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)

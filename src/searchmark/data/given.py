@@ -14,7 +14,7 @@ from searchmark.data.records import Records
 from searchmark.data.run import SCORE_COLUMNS, Run, read_run
 from searchmark.errors import InputError
 
-UNREADABLE = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
+_UNREADABLE = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 """What Polars raises for values it cannot put into a column."""
 
 _JUDGMENTS = Source("judgments")
@@ -26,7 +26,7 @@ def as_qrels(given: Any) -> Qrels:
         return given
     if isinstance(given, str | Path):
         return read_qrels(Path(given))
-    grade = Wanted("grade", "grade", "whole number")
+    grade = Wanted("grade", "grade", "grade")
     frame = _frame(given, _JUDGMENTS, grade, GRADE_COLUMNS)
     if not frame.height:
         raise InputError("there are no judgments", fix="give one or more")
@@ -93,7 +93,7 @@ def _table(given: Any, what: str) -> pl.DataFrame | None:
             return pl.DataFrame(given.to_dict("list"), strict=False)
     # whatever library made the table, it raises errors of its own (a column twice, mixed types)
     except Exception as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
+        first = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise InputError(
             f"the {what}, of type {type(given).__name__}, is no table that can be read ({first})",
             fix="give columns of text and numbers, each name once",
@@ -138,8 +138,8 @@ def _columns(
         if times is not None:
             query = query.gather(np.repeat(np.arange(len(times)), times))
         return pl.DataFrame([query, pl.Series("doc_id", docs, pl.String), _numbers(value, numbers)])
-    except UNREADABLE as error:
-        first = str(error).splitlines()[0]
+    except _UNREADABLE as error:
+        first = str(error).splitlines()[0][:200]
         raise InputError(
             f"the {what} has an id that is no text or a {value} that is no number ({first})"
         ) from error
