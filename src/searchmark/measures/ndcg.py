@@ -137,7 +137,8 @@ def gains(
         worth = np.ones(len(grade))
     elif params.get("dcg") == "exp-log2" and top is not None:
         # scaling by a power of 2 changes no digit, so that ratios are those of the gains themselves
-        worth = np.exp2(worth - top) - np.exp2(-top.astype(np.float64))
+        below = (np.maximum(grade, 0) - top).astype(np.float64)
+        worth = np.exp2(below) - np.exp2(-top.astype(np.float64))
     elif params.get("dcg") == "exp-log2":
         with np.errstate(over="ignore"):  # an infinite sum is told by who adds up
             worth = np.exp2(worth) - 1

@@ -33,3 +33,13 @@ def test_the_cutoff_and_rel(score):
 def test_a_grade_above_the_scale_is_an_error_that_tells_the_parameter(score):
     with pytest.raises(InputError, match=r"grade 5, above max=4; write ERR\(max=5\)"):
         score("ERR", {"a": 5}, ["a"])
+
+
+@pytest.mark.parametrize("top", [51, 1000, 5000])
+def test_what_the_error_advises_can_be_asked_for(score, top):
+    judged = {"a": top, "b": top - 1}
+    with pytest.raises(InputError, match=rf"write ERR\(max={top}\)"):
+        score("ERR", judged, ["a"])
+    # p of the top grade is 1 but for 2**-max, of the next one 1/2: 1/2 + 1/2 * 1/2
+    value = score(f"ERR(max={top})", judged, ["b", "a"])
+    assert value == pytest.approx(3 / 4, abs=1e-12)

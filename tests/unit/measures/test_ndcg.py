@@ -2,7 +2,14 @@ from math import log2
 
 import pytest
 
+from searchmark.data.judged import prepare
+from searchmark.data.ordering import find_hits
+from searchmark.data.qrels import Qrels
+from searchmark.data.run import Run
 from searchmark.errors import InputError
+from searchmark.measures.notation import parse_measure
+from searchmark.measures.score import values
+from searchmark.measures.ties import band
 
 GRADES = {"a": 3, "b": 1, "c": 0}
 
@@ -75,6 +82,54 @@ def test_negative_grades_earn_nothing(score):
 
 def test_huge_grades_do_not_overflow(score):
     assert score("nDCG", {"a": 2000, "b": 1}, ["a", "b"]) == 1.0
+    # 1 / 2**2000 of the best there is
+    assert score("nDCG", {"a": 2000, "b": 1}, ["b"]) == 0.0
+
+
+@pytest.mark.parametrize("top", [50, 60, 100, 511, 512, 1023, 1024, 5000, 2**62])
+def test_great_grades_are_told_apart(score, top):
+    # two grades apart, over 2**top and but for the "- 1": b earns 1/4
+    expected = (1 / 4 + 1 / log2(3)) / (1 + 1 / 4 / log2(3))
+    value = score("nDCG", {"a": top, "b": top - 2}, ["b", "a"])
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_grades_far_apart_and_scaled_ones_give_the_published_formula(score):
+    # (2**60 - 1)/1 + (2**100 - 1)/log2(3) against (2**100 - 1)/1 + (2**60 - 1)/log2(3)
+    assert score("nDCG@10", {"a": 100, "b": 60}, ["b", "a"]) == pytest.approx(0.63093, abs=1e-5)
+
+
+def test_every_query_is_scaled_by_its_own_top_grade(make_hits):
+    judged = {"p": {"a": 3, "b": 1}, "q": {"a": 5000, "b": 4999}}
+    hits = make_hits(judged, {"p": ["b", "a"], "q": ["a"]})
+    found = values(hits, parse_measure("nDCG")).tolist()
+    assert found == pytest.approx([5.416508 / 7.630930, 1 / (1 + 1 / 2 / log2(3))], abs=1e-6)
+
+
+def test_ties_between_great_grades_have_their_band():
+    judged = prepare(Qrels.from_dict({"q": {"a": 5000, "b": 4999}}))
+    hits = find_hits(Run.from_dict({"q": {"a": 1.0, "b": 1.0}}), judged)
+    found = band(hits, parse_measure("nDCG"))
+    worst = (1 / 2 + 1 / log2(3)) / (1 + 1 / 2 / log2(3))
+    assert found is not None
+    assert found.worst == pytest.approx(worst, abs=1e-12)
+    assert found.expected == pytest.approx((worst + 1) / 2, abs=1e-12)
+    assert found.best == 1.0
+
+
+@pytest.mark.parametrize("top", [333, 1023, 1024, 5000])
+def test_gains_that_cannot_be_added_up_are_refused(score, top):
+    with pytest.raises(
+        InputError, match=r"DCG: the gains of query 'q' add up to more than 1e\+100"
+    ):
+        score("DCG", {"a": top}, ["a"])
+    assert score("DCG(dcg=log2)", {"a": top}, ["a"]) == top
+
+
+def test_a_great_grade_beside_listed_gains_is_refused(score):
+    with pytest.raises(InputError, match="grade 2000 has no gain that a double holds"):
+        score("nDCG(gains=1:3)", {"a": 2000, "b": 1}, ["a", "b"])
+    assert score("nDCG(gains=1:3;2000:5)", {"a": 2000, "b": 1}, ["a", "b"]) == 1.0
 
 
 def test_nothing_relevant_is_one_in_the_graded_profile(score):
@@ -101,6 +156,9 @@ def test_gains_of_single_grades_replace_the_formula(score):
     [
         ("3", "is not a list of GRADE:GAIN; write gains=1:3.5;2:9"),
         ("3:x", "is not a list of GRADE:GAIN"),
+        ("3:nan", "grade 3 cannot earn nan; give finite numbers up to 1e\\+100"),
+        ("3:inf", "grade 3 cannot earn inf"),
+        ("1:1e308;3:1e308", "grade 1 cannot earn 1e\\+308"),
         ("3:0.5", "a better grade must not earn less than a worse one"),
     ],
 )
