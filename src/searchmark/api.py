@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from searchmark.errors import InputError, nearest
-from searchmark.measures.notation import parse_measure
+from searchmark.measures.notation import parse_measure, parse_measures
 from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation, SystemScores
-from searchmark.measures.table import PROFILE_DEFAULTS
 from searchmark.stats.means import with_intervals
 
 if TYPE_CHECKING:
@@ -229,15 +228,17 @@ def evaluate(
     >>> result["RR"], result["P@1"]
     (0.5, 0.0)
     """
-    from searchmark.data.given import as_qrels
+    from searchmark.data.given import as_qrels, runs_by_name
     from searchmark.data.hits import Order, ScoreType
     from searchmark.data.judged import prepare
 
-    parsed = _parsed(measures, profile)
+    parsed = parse_measures(measures, profile)
     _check_choice("order", order, get_args(Order))
     _check_choice("scores", scores, get_args(ScoreType))
     judged = prepare(as_qrels(qrels))
-    found = {name: _hits(given, name, judged, order, scores) for name, given in _named(run).items()}
+    found = {
+        name: _hits(given, name, judged, order, scores) for name, given in runs_by_name(run).items()
+    }
     return summarized(found, parsed, profile)
 
 
@@ -288,7 +289,7 @@ def evaluate_files(
     ties: bool = True,
 ) -> Result:
     """Score hits by name; `complete` counts judged queries that a run does not answer as 0."""
-    parsed = _parsed(measures, profile)
+    parsed = parse_measures(measures, profile)
     if complete:
         parsed = [_counting_missing(m) for m in parsed]
     return summarized(hits, parsed, profile, ties=ties)
@@ -309,24 +310,6 @@ def compared(
     chosen = {n: h for n, h in hits.items() if not systems or n in (*systems, reference)}
     result = evaluate_files(chosen, measures, ties=False)
     return compare_all(result.evaluation, reference=reference, settings=settings)
-
-
-def _parsed(measures: Iterable[str] | str, profile: str) -> "list[Measure]":
-    """Read measures; one that is written in several ways is one column."""
-    _check_choice("profile", profile, tuple(PROFILE_DEFAULTS))
-    given = [measures] if isinstance(measures, str) else measures
-    if not isinstance(given, Iterable):
-        raise InputError(f"measures={measures!r} names no measures", fix=_NOTATION)
-    names = list(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"the measure {name!r} is no text", fix=_NOTATION)
-    if not names:
-        raise InputError("there are no measures", fix=_NOTATION)
-    return list({m.written: m for m in (parse_measure(n, profile) for n in names)}.values())
-
-
-_NOTATION = 'give their notation, such as ["nDCG@10", "RR"]'
 
 
 def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -375,33 +358,6 @@ def _bands(hits: "Hits", columns: "Sequence[Column]") -> "dict[str, Band]":
 
     found = {c.measure.written: band(hits, c.measure, c.values) for c in columns}
     return {name: b for name, b in found.items() if b is not None and b.n_queries}
-
-
-def _named(run: Any) -> dict[str, Any]:
-    """Return runs by name; a dict of query -> dict is one run, not several."""
-    if not isinstance(run, Mapping):
-        return {"run": run}
-    if not run:
-        raise InputError("there is no run to evaluate", fix="give at least one")
-    if _is_one(run):
-        return {"run": run}
-    named: dict[str, Any] = {}
-    for name, given in run.items():
-        if not str(name).isprintable():  # half a character cannot even be shown
-            raise InputError(f"the name of the run {name!a} cannot be printed", fix="rename it")
-        if str(name) in named:
-            raise InputError(f"two runs are called '{name}'", fix="rename one of them")
-        named[str(name)] = given
-    return named
-
-
-def _is_one(run: Mapping[Any, Any]) -> bool:
-    """Tell whether a dict is a run, query -> document -> score; {} is a query without documents."""
-    dicts = [found for found in run.values() if isinstance(found, Mapping)]
-    inner = [next(iter(found.values())) for found in dicts if found]
-    if any(isinstance(value, Mapping) for value in inner):
-        return False
-    return bool(inner) or len(dicts) == len(run)
 
 
 def _hits(given: Any, name: str, judged: "Judged", order: "Order", scores: "ScoreType") -> "Hits":

@@ -58,6 +58,33 @@ def as_run(given: Any, name: str) -> Run:
     return Run(frame, name, empty=empty)
 
 
+def runs_by_name(run: Any) -> dict[str, Any]:
+    """Return runs by name; a dict of query -> dict is one run, not several."""
+    if not isinstance(run, Mapping):
+        return {"run": run}
+    if not run:
+        raise InputError("there is no run to evaluate", fix="give at least one")
+    if _is_one(run):
+        return {"run": run}
+    named: dict[str, Any] = {}
+    for name, given in run.items():
+        if not str(name).isprintable():  # half a character cannot even be shown
+            raise InputError(f"the name of the run {name!a} cannot be printed", fix="rename it")
+        if str(name) in named:
+            raise InputError(f"two runs are called '{name}'", fix="rename one of them")
+        named[str(name)] = given
+    return named
+
+
+def _is_one(run: Mapping[Any, Any]) -> bool:
+    """Tell whether a dict is a run, query -> document -> score; {} is a query without documents."""
+    dicts = [found for found in run.values() if isinstance(found, Mapping)]
+    inner = [next(iter(found.values())) for found in dicts if found]
+    if any(isinstance(value, Mapping) for value in inner):
+        return False
+    return bool(inner) or len(dicts) == len(run)
+
+
 def _frame(
     given: Any, source: Source, value: Wanted, value_columns: tuple[str, ...]
 ) -> pl.DataFrame:

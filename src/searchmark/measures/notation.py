@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ from searchmark.measures.spec import Measure, Param, Spec, Value
 from searchmark.measures.table import PROFILE_DEFAULTS, find_spec, names_with_cutoff, spellings
 
 MAX_CUTOFF = 1_000_000
+
+_NOTATION = 'give their notation, such as ["nDCG@10", "RR"]'
 
 _FORM = re.compile(r"\s*(\w[\w.-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@()]+))?\s*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -31,13 +33,28 @@ def parse_measure(text: str, profile: str = "graded") -> Measure:
     InputError
         For an unknown name, parameter or value, with the nearest known ones.
     """
-    if profile not in PROFILE_DEFAULTS:
-        raise InputError(f"unknown profile '{profile}'", fix=nearest(profile, PROFILE_DEFAULTS))
+    if not isinstance(profile, str) or profile not in PROFILE_DEFAULTS:
+        fix = nearest(str(profile), PROFILE_DEFAULTS)
+        raise InputError(f"unknown profile '{profile}'", fix=fix)
     parts = _split(text)
     given = _params(parts.inside, parts.spec, text)
     if parts.spec.at is not None:
         return _with_point(parts, given, profile, text)
     return make_measure(parts.spec, _cutoff(parts.at, parts.spec, text), given, profile)
+
+
+def parse_measures(measures: Iterable[str] | str, profile: str) -> list[Measure]:
+    """Read measures; one that is written in several ways is one column."""
+    given = [measures] if isinstance(measures, str) else measures
+    if not isinstance(given, Iterable):
+        raise InputError(f"measures={measures!r} names no measures", fix=_NOTATION)
+    names = list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"the measure {name!r} is no text", fix=_NOTATION)
+    if not names:
+        raise InputError("there are no measures", fix=_NOTATION)
+    return list({m.written: m for m in (parse_measure(n, profile) for n in names)}.values())
 
 
 def make_measure(
