@@ -28,7 +28,7 @@ def guarded() -> Iterator[None]:
         try:
             yield
         except SystemExit as error:
-            ended.append(f"exit({error.code!r})")
+            ended.append(f"exit({error.code!r})")  # the first one is told
     if ended:
         raise SystemFailedError(f"called {ended[0]}, which would have ended the program")
 
@@ -126,8 +126,8 @@ def _refusing(name: str, real: Callable[..., Any], ended: list[str]) -> Callable
         now = getattr(os, name)
         if now not in (refuse, real):  # `from os import _exit` in an earlier call: note it in this
             return now(*arguments, **keys)
-        shown = ", ".join(map(repr, arguments))
+        shown = repr(arguments[0]) if name == "_exit" and arguments else "..."
         ended.append(f"os.{name}({shown})")
-        raise SystemExit(f"os.{name}({shown})")
+        raise SystemExit
 
     return refuse

@@ -24,6 +24,10 @@ def call(*arguments: str) -> int:
     return caught.value.code
 
 
+class Unending(BaseException):
+    """What no `except Exception` catches."""
+
+
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     """Make `searchmark schema` end with an error."""
@@ -57,6 +61,11 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             "the machine refused: No space left on device",
         ),
         (SystemExit(0), 3, "code under test ended the program with exit(0)"),
+        (Unending("odd"), 5, "a fault of our own: Unending: odd; run again with --debug"),
+        (ValueError("a\nb"), 5, "a fault of our own: ValueError: a b; run again with --debug"),
+        (SystemFailedError("a\r\nb"), 3, "a b"),
+        (PermissionError(errno.EACCES, "Denied", "x\ny"), 2, "x y: Denied; check the path"),
+        (click.UsageError("no 'a\nb'"), 2, "no 'a b'"),
         (EOFError("cut"), 5, "a fault of our own: EOFError: cut; run again with --debug"),
         (KeyError("k"), 5, "a fault of our own: KeyError: 'k'; run again with --debug"),
         (click.UsageError("no such option"), 2, "no such option"),

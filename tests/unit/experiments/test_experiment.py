@@ -132,3 +132,11 @@ def test_documents_that_break_a_filter_are_found_by_query_and_rank() -> None:
     assert hits.has_filters.tolist() == [True, False]
     # b is on net y; a document outside the corpus satisfies nothing
     assert [v.tolist() for v in hits.violations] == [[0, 0], [1, 3]]
+
+
+def test_what_queries_can_show_is_reckoned_where_somebody_shows_it(tmp_path: Path) -> None:
+    # nDCG@3 is 1 for both queries, which shows nothing; P@2 is 1 (a and b) and 1/2 (b alone)
+    project = read_project(make(tmp_path, **{"r.qrels": "1 0 a 2\n1 0 b 1\n2 0 b 1\n"}))
+    shown = run_experiment(project).evaluation
+    assert [s.measure for s in shown.sensitivity] == ["P@2"]
+    assert run_experiment(project, sensitivity=False).evaluation.sensitivity == ()

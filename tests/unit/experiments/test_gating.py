@@ -75,6 +75,31 @@ def test_an_unknown_pinned_query_is_a_problem_of_the_project(tmp_path: Path) -> 
     assert not (tmp_path / ".searchmark").exists()
 
 
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("category_max_drop = {xx = 0.1}", r"gate\.category_max_drop\.xx: no judged .* mean 'x'\?"),
+        ("category_floors = {zz = {MRR = 0.1}}", r"gate\.category_floors\.zz: no judged .* x, y"),
+        ('pinned = ["q99"]\ncategory_max_drop = {zz = 0.1}', "2 problems in the project file"),
+    ],
+)
+def test_an_unknown_category_is_a_problem_of_the_project(
+    tmp_path: Path, gate: str, message: str
+) -> None:
+    project = make(tmp_path, gate)
+    for call in (run_gate, accept_baseline):
+        with pytest.raises(ProjectError, match=message):
+            call(project)
+    assert not (tmp_path / ".searchmark").exists()
+
+
+def test_a_category_that_nobody_judged_is_as_unknown(tmp_path: Path) -> None:
+    project = make(tmp_path, "category_max_drop = {x = 0.1}")
+    (tmp_path / "r.qrels").write_text("".join(f"q{q} 0 right 1\n" for q in range(4, N)))
+    with pytest.raises(ProjectError, match="no judged query is of category 'x'; known: y"):
+        accept_baseline(project)
+
+
 @pytest.mark.parametrize("keys", ['measures = ["MRR"]', "floors = {MRR = 0.99}"])
 def test_a_limit_holds_a_measure_that_is_written_in_another_way(tmp_path: Path, keys: str) -> None:
     # the scores call it RR; it falls by 0.5 / 24 = 0.0208

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -90,6 +91,37 @@ def test_what_is_no_answer_is_never_an_empty_one(
 def test_more_results_than_asked_for_are_cut() -> None:
     many = Answer(tuple(Hit(str(i), None) for i in range(9)))
     assert ask(Scripted({"1": many}), Query("1", "t"), 4).doc_ids == ["0", "1", "2", "3"]
+
+
+def test_a_call_holds_plain_values_whatever_a_system_gives(tmp_path: Path) -> None:
+    given = Answer((Hit(np.str_("a"), np.float64(0.5)), Hit(np.str_("b"))), np.bool_(True))  # type: ignore[arg-type]
+    with open_journal(tmp_path / "j") as journal:
+        call = ask_all(Scripted({"1": given}), queries("1"), 5, journal)[0]
+    assert (call.doc_ids, call.scores, call.partial) == (["a", "b"], [0.5, None], True)
+    assert [type(x) for x in (*call.doc_ids, call.scores[0], call.partial)] == [
+        str,
+        str,
+        float,
+        bool,
+    ]
+
+
+def test_what_is_no_answer_at_all_is_a_failure() -> None:
+    call = ask(Scripted({"1": ["a"]}), Query("1", "t"), 5)  # type: ignore[dict-item]
+    assert call.status == "error"
+
+
+def test_an_error_is_one_line_even_without_a_message() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise KeyError
+
+    for error, told in (
+        (ValueError("a\r\n b\n"), "ValueError: a b"),
+        (ValueError(), "ValueError"),
+        (MuteError(), "MuteError: its message cannot be shown, KeyError"),
+    ):
+        assert ask(Scripted({"1": error}), Query("1", "t"), 5).error == told
 
 
 def test_a_wrong_configuration_stops_the_run() -> None:

@@ -145,6 +145,26 @@ def test_natural_order_tells_ids_apart_that_read_the_same() -> None:
     assert natural("q2") != natural("q02")
 
 
+def test_a_number_of_any_length_has_its_place() -> None:
+    nines, power = "9" * 5000, "1" + "0" * 5000  # int() takes 4300 digits
+    assert sorted([power, nines, "000", "0" * 6000 + "7", "8"], key=natural) == [
+        "000",
+        "0" * 6000 + "7",
+        "8",
+        nines,
+        power,
+    ]
+    written = accepted(scores(0.5, **{f"q{power}": 0.1, "q2": 0.2}))
+    assert list(json.loads(baseline_text(written))["per_query"]["A"]) == ["q2", f"q{power}"]
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(baseline_text(BEFORE), encoding="utf-8-sig")
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert read_baseline(path) == BEFORE
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -2,6 +2,7 @@ import pytest
 
 from searchmark.gate.policy import (
     GatePolicy,
+    category_problems,
     find_problems,
     limit_of,
     pinned_problems,
@@ -110,3 +111,22 @@ def test_measures_are_held_under_the_names_that_scores_have() -> None:
     assert renamed.floors == {"RR": 0.5}
     assert renamed.category_floors == {"x": {"RR": 0.6}}
     assert GatePolicy(system="s").renamed({"MRR": "RR"}).measures is None
+
+
+def test_a_limit_of_a_category_that_is_not_there_is_told_with_the_nearest() -> None:
+    policy = GatePolicy(
+        system="s",
+        category_max_drop={"names": 0.1, "word": 0.1},
+        category_floors={"zz": {"nDCG@10": 0.5}, "word": {}},
+    )
+    found = {p.key: p.message for p in category_problems(policy, {"name", "word"})}
+    assert found == {
+        "gate.category_max_drop.names": (
+            "no judged query is of category 'names'; did you mean 'name'?"
+        ),
+        "gate.category_floors.zz": "no judged query is of category 'zz'; known: name, word",
+    }
+
+
+def test_a_baseline_is_a_path() -> None:
+    assert problems(baseline="a\0b") == {"gate.baseline": "is no path"}
