@@ -25,8 +25,6 @@ def told_in_a_sentence() -> Iterator[None]:
         why = str(error)
     except OSError as error:
         why = f"{error.filename or 'the machine refused'}: {error.strerror or error}"
-    except SystemExit as error:
-        why = f"code under test ended the program with exit({error.code!r})"
     else:
         return
     shown = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in why)

@@ -1,7 +1,8 @@
 """Python functions as systems: what a module and a call may do, and what is told of it."""
 
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -21,8 +22,9 @@ Answers = Callable[[str], Call]
 
 
 @pytest.fixture
-def answered(tmp_path: Path) -> Answers:
+def answered(tmp_path: Path) -> Iterator[Answers]:
     """Ask the function `search` of a module with this text, and read the call from its journal."""
+    before = set(sys.modules)
 
     def answer(module: str) -> Call:
         name = f"sm_{abs(hash((module, tmp_path)))}"
@@ -35,7 +37,12 @@ def answered(tmp_path: Path) -> Answers:
         ):
             return ask_all(pool.open("mine"), queries, 2, journal)[0]
 
-    return answer
+    yield answer
+    for name in set(sys.modules) - before:
+        if name.startswith("sm_"):
+            del sys.modules[
+                name
+            ]  # others, such as Hypothesis, read what odd modules say of themselves
 
 
 @pytest.mark.parametrize(
