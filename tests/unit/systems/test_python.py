@@ -40,9 +40,7 @@ def answered(tmp_path: Path) -> Iterator[Answers]:
     yield answer
     for name in set(sys.modules) - before:
         if name.startswith("sm_"):
-            del sys.modules[
-                name
-            ]  # others, such as Hypothesis, read what odd modules say of themselves
+            del sys.modules[name]  # Hypothesis reads the `__file__` of every module there is
 
 
 @pytest.mark.parametrize(
