@@ -21,7 +21,8 @@ def clear(files: Mapping[str, Path], inputs: Iterable[Path]) -> None:
         taken[real] = f"{path} is written by {option}"
         _check(option, path)
     for path in files.values():
-        path.unlink(missing_ok=True)
+        if path.is_file():  # /dev/null and its like are written to, not removed
+            path.resolve().unlink()
 
 
 _FIX = "name another one"
@@ -30,6 +31,8 @@ _FIX = "name another one"
 def _check(option: str, path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{option} names a folder", path=path, fix="name a file in it")
+    if path.exists() and not path.is_file():
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

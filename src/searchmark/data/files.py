@@ -129,7 +129,16 @@ def sha256(path: Path) -> str:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside the final name and rename, so that a reader never sees half a file."""
+    """Write beside the final name and rename, so that a reader never sees half a file.
+
+    What is there and no file (a device, a pipe) is written to, never replaced; of a link the file
+    that it leads to is.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as stream:
+            write(stream)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     import tempfile  # half a dozen modules that only writing needs
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import stat
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -10,6 +11,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
+from searchmark.cli.artifacts import clear
 from searchmark.cli.main import main
 
 QUERIES = ("apple", "pear", "stone")
@@ -291,3 +293,10 @@ def test_a_project_that_cannot_be_read_leaves_files_alone(
     assert call("gate", folder, "--json", report, "--format", "json") == 2
     assert json.loads(capsys.readouterr().out)["system"] is None
     assert report.read_text() == "mine"
+
+
+def test_what_is_no_file_is_never_removed(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    clear({"--json": pipe}, [])
+    assert pipe.is_fifo()
