@@ -90,7 +90,8 @@ def _blocks(
     if _MANY * len(begin) > frame.height:
         raise Irregular
     names = query_ids.gather(begin).to_list()
-    code = np.array([codes.get(name, judged.n_queries) for name in names], np.int64)
+    n_queries = judged.n_queries
+    code = np.array([codes.get(name, n_queries) for name in names], np.int64)
     ends = np.append(begin[1:], frame.height)
     first = 0
     while first < len(begin):
