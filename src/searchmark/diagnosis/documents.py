@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from searchmark.diagnosis.lexicon import Lexicon
-from searchmark.retrieval.analysis import analyze
+from searchmark.retrieval.analysis import Analyzer, tokenize
 
 if TYPE_CHECKING:
     from searchmark.data.corpus import Corpus
 
 Terms = frozenset[str]
+
+_ENGLISH = Analyzer()
 
 
 class Documents:
@@ -26,6 +28,7 @@ class Documents:
         self._names = tuple(names)
         self._terms: dict[str, dict[str, Terms]] = {}
         self._all_terms: dict[str, Terms] = {}
+        self._term_of: dict[str, str | None] = {}
 
     @cached_property
     def row_of(self) -> Mapping[str, int]:
@@ -77,7 +80,7 @@ class Documents:
     def terms(self, doc_id: str) -> Mapping[str, Terms]:
         """Return field -> the terms it holds, of the fields that hold any."""
         if doc_id not in self._terms:
-            found = {f: frozenset(analyze(self.text(doc_id, f))) for f in self.fields}
+            found = {f: self._analysed(self.text(doc_id, f)) for f in self.fields}
             self._terms[doc_id] = {f: terms for f, terms in found.items() if terms}
         return self._terms[doc_id]
 
@@ -87,19 +90,22 @@ class Documents:
             self._all_terms[doc_id] = frozenset().union(*self.terms(doc_id).values())
         return self._all_terms[doc_id]
 
-    def are_alike(self, a: str, b: str, least: float) -> bool:
-        """Tell whether the likeness of two documents is at least `least`, looking no further.
-
-        The smaller set over the larger one is the most it can be; most pairs stop there.
-        """
-        n, m = len(self.all_terms(a)), len(self.all_terms(b))
-        return min(n, m) >= least * max(n, m) and self.likeness(a, b) >= least
-
     def likeness(self, a: str, b: str) -> float:
         """Return the share of the terms of two documents that they have in common, 0 to 1.
 
         Jaccard's: the terms of both over the terms of either; 0 where neither has any.
         """
-        left, right = self.all_terms(a), self.all_terms(b)
-        either = left | right
-        return len(left & right) / len(either) if either else 0.0
+        return jaccard(self.all_terms(a), self.all_terms(b))
+
+    def _analysed(self, text: str) -> Terms:
+        """Return the terms of a text; each word of the corpus is stemmed once."""
+        known, words = self._term_of, set(tokenize(text))
+        known.update({w: _ENGLISH.term(w) for w in words if w not in known})
+        return frozenset(term for w in words if (term := known[w]) is not None)
+
+
+def jaccard(a: Terms, b: Terms) -> float:
+    """Return the terms of both over the terms of either, 0 to 1; 0 where neither has any."""
+    n_both = len(a & b)
+    n_either = len(a) + len(b) - n_both
+    return n_both / n_either if n_either else 0.0

@@ -70,16 +70,15 @@ def _agreed_first(
 def _unreachable(
     query: QueryEvidence, setup: Evidence, singles: Sequence[Ranking]
 ) -> Iterator[Finding]:
-    returned = {d.doc_id for r in query.rankings for d in r.documents}
     asked = frozenset(analyze(query.text))
-    found = tuple(
+    strange = [
         d
         for d, grade in query.judged.items()
         if grade == query.best_grade
-        and d not in returned
         and d in setup.documents
         and not asked & setup.documents.all_terms(d)
-    )
+    ]
+    found = tuple(d for d in strange if not any(d in r.rank_of for r in query.rankings))
     if not found:
         return
     named = ", ".join(map(setup.documents.label, found[:SHOWN]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from searchmark.diagnosis.documents import Terms, jaccard
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence
 from searchmark.diagnosis.finding import Finding
 
@@ -61,11 +62,26 @@ def near_duplicates(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
 def _crowd(shown: Sequence[str], setup: Evidence) -> list[str]:
     """Return the largest group of documents alike that begins anywhere; nothing if too small."""
     needed = max(LEAST, (len(shown) + 1) // 2)
-    best: list[str] = []
+    limit = setup.limits.duplicate
+    terms = [setup.documents.all_terms(d) for d in shown]
+    best: list[int] = []
     for first in range(len(shown) - needed + 1):
-        group = [shown[first]]
-        for doc_id in shown[first + 1 :]:
-            if all(setup.documents.are_alike(d, doc_id, setup.limits.duplicate) for d in group):
-                group.append(doc_id)
-        best = max(best, group, key=len)
-    return best if len(best) >= needed else []
+        size = len(terms[first])
+        # the smaller set over the larger one is the most that two can be alike
+        fit = [
+            i
+            for i in range(first + 1, len(shown))
+            if size >= limit * len(terms[i]) and len(terms[i]) >= limit * size
+        ]
+        if len(fit) + 1 >= max(needed, len(best) + 1):
+            best = max(best, _group(first, fit, terms, limit), key=len)
+    return [shown[i] for i in best] if len(best) >= needed else []
+
+
+def _group(first: int, fit: Sequence[int], terms: Sequence[Terms], limit: float) -> list[int]:
+    """Return a document with those of the others that are like every one before them."""
+    group = [first]
+    for i in fit:
+        if all(jaccard(terms[i], terms[j]) >= limit for j in group):
+            group.append(i)
+    return group

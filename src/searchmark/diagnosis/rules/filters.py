@@ -1,16 +1,11 @@
 """A hard filter is violated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log2
-from typing import TYPE_CHECKING
 
 from searchmark.data.filters import allowed
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.wording import counted
-
-if TYPE_CHECKING:
-    from searchmark.data.filters import Filter
 
 SHOWN = 3
 """So many documents are described; all are named."""
@@ -42,15 +37,14 @@ def filter_violated(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     )
     wanted = " and ".join(map(str, query.filters))
     counts = ", ".join(
-        f"{len(broken[r.name])} of {counted(len(r.within(query.k)), 'result')} of {r.name}"
-        for r in rankings
+        f"{len(broken[r.name])} of the first {len(r.within(query.k))} of {r.name}" for r in rankings
     )
     yield Finding(
         rule="filter-violated",
         severity="HIGH" if best_rank <= setup.limits.top_ranks else "MEDIUM",
         tag="SEARCH_PIPELINE",
         what=(
-            f"the query demands {wanted}; {counts} within {query.k} break that, the first at rank "
+            f"the query demands {wanted}; {counts} break that, the best placed at rank "
             f"{best_rank}: {'; '.join(_described(query, documents, setup))}"
         ),
         fix="Apply the demand as a hard filter before ranking, in every part of a hybrid too",
@@ -71,26 +65,23 @@ def _within(ranking: Ranking, k: int) -> tuple[int, ...]:
     return tuple(rank for rank in ranking.broken_filters if rank <= last)
 
 
-def _described(query: QueryEvidence, documents: tuple[str, ...], setup: Evidence) -> Iterator[str]:
-    for doc_id in documents[:SHOWN]:
-        held = [_held(doc_id, f, setup) for f in query.filters if not _passes(doc_id, f, setup)]
-        yield f"{setup.documents.label(doc_id)} {' and '.join(held)}"
-    if len(documents) > SHOWN:
-        yield f"and {len(documents) - SHOWN} more"
-
-
-def _passes(doc_id: str, wanted: "Filter", setup: Evidence) -> bool:
-    row = setup.documents.row_of.get(doc_id)
-    if row is None:
-        return False
-    return bool(allowed(setup.documents.corpus.frame[row : row + 1], [wanted])[0])
-
-
-def _held(doc_id: str, wanted: "Filter", setup: Evidence) -> str:
-    if doc_id not in setup.documents:
-        return "is not in the corpus"
-    text = setup.documents.text(doc_id, wanted.field)
-    return f"has {wanted.field} {text}" if text else f"has no {wanted.field}"
+def _described(query: QueryEvidence, doc_ids: Sequence[str], setup: Evidence) -> Iterator[str]:
+    documents = setup.documents
+    known = [d for d in doc_ids[:SHOWN] if d in documents]
+    rows = documents.corpus.frame[[documents.row_of[d] for d in known]]
+    held: dict[str, list[str]] = {d: [] for d in known}
+    for wanted in query.filters:
+        for doc_id, passes in zip(known, allowed(rows, [wanted]), strict=True):
+            if not passes:
+                text = documents.text(doc_id, wanted.field)
+                held[doc_id].append(
+                    f"has {wanted.field} {text}" if text else f"has no {wanted.field}"
+                )
+    for doc_id in doc_ids[:SHOWN]:
+        reasons = " and ".join(held.get(doc_id, ["is not in the corpus"]))
+        yield f"{documents.label(doc_id)} {reasons}"
+    if len(doc_ids) > SHOWN:
+        yield f"and {len(doc_ids) - SHOWN} more"
 
 
 def _repaired(ranking: Ranking, query: QueryEvidence) -> float | None:

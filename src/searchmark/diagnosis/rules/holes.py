@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.wording import counted
+from searchmark.diagnosis.wording import listed
 
 MOST = 0.5
 """From this share of unjudged results on the value says little."""
@@ -45,18 +45,14 @@ def holes_at_top(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     worst = max(found, key=lambda h: h.share)
     tops = [h.ranking.name for h in found if h.at_top]
     shares = ", ".join(
-        f"{len(h.unjudged)} of {counted(len(h.ranking.within(query.k)), 'result')} of "
-        f"{h.ranking.name}"
+        f"{len(h.unjudged)} of the first {len(h.ranking.within(query.k))} of {h.ranking.name}"
         for h in found
     )
     yield Finding(
         rule="holes-at-top",
         severity="MEDIUM" if worst.share >= MOST else "LOW",
         tag="JUDGMENTS",
-        what=(
-            f"nobody judged {shares} within {query.k}"
-            f"{_tops(tops)}: the values are not to be trusted before"
-        ),
+        what=(f"nobody judged {shares}{_tops(tops)}; the values are not to be trusted before that"),
         fix="Judge the documents that are named, then run again",
         query_id=query.query_id,
         systems=tuple(h.ranking.name for h in found),
@@ -78,4 +74,4 @@ def _holes(ranking: Ranking, k: int) -> _Holes:
 
 
 def _tops(systems: list[str]) -> str:
-    return f" (the first one of {', '.join(systems)} among them)" if systems else ""
+    return f" (rank 1 of {listed(systems)} among them)" if systems else ""

@@ -39,7 +39,7 @@ def no_answer_answered(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
         severity="LOW" if surest and _is_unsure(surest, setup) else "MEDIUM",
         tag="SEARCH_PIPELINE",
         what=_what(answering, surest, setup),
-        fix="; ".join(_fixes(query, answering, setup)),
+        fix=_sentence(_fixes(answering, setup)),
         query_id=query.query_id,
         systems=tuple(r.name for r in answering),
         documents=tuple(sorted({r.documents[0].doc_id for r in answering})),
@@ -76,64 +76,57 @@ def _what(answering: Sequence[Ranking], surest: Ranking | None, setup: Evidence)
     sentence += f", above that of {n_below} of {counted(len(cutoffs.tops), 'query')} with an answer"
     if cutoffs.suggested is not None and cutoffs.suggested.score <= score:
         at = cutoffs.silencing(score)
-        sentence += f"; it would take a cut-off at {at.score:g}, and {_cost(at, cutoffs, setup)}"
+        sentence += f"; a cut-off at {at.score:g} would silence it, but {_cost(at, cutoffs, setup)}"
     return sentence
 
 
-def _fixes(query: QueryEvidence, answering: Sequence[Ranking], setup: Evidence) -> Iterator[str]:
-    """Yield what to do, for the systems that score first, then for those that join or match."""
-    scored = [r.name for r in query.rankings if r.name in setup.cutoffs]
+def _sentence(parts: Iterator[str]) -> str:
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def _fixes(answering: Sequence[Ranking], setup: Evidence) -> Iterator[str]:
+    """Yield what to do: where scores can be cut off, then what only matches or joins."""
+    scored = [r.name for r in answering if r.name in setup.cutoffs]
     for name in scored:
-        if setup.cutoffs[name].candidates:
-            yield _cut(setup.cutoffs[name], setup)
-    for r in answering:
-        if r.name in scored:
-            continue
-        if r.system.arms:
-            yield _in_arms(r, [a for a in r.system.arms if a in scored])
-        elif r.system.kind == "lexical":
+        joined = [r.name for r in answering if name in r.system.arms]
+        yield _cut(setup.cutoffs[name], f", inside {listed(joined)} too" if joined else "", setup)
+    matching = [r for r in answering if r.name not in scored and not r.system.arms]
+    for r in matching:
+        if r.system.kind == "lexical":
             yield f"let {r.name} ask for all or most of the words of a query"
         else:
             yield f"give {r.name} a score that tells relevant from irrelevant, and cut it off"
+    known = {*scored, *(r.name for r in matching)}
+    for r in answering:
+        if r.system.arms and not known.intersection(r.system.arms):
+            yield f"silence the parts of {r.name}: its own score comes of ranks alone"
 
 
-def _cut(cutoffs: Cutoffs, setup: Evidence) -> str:
+def _cut(cutoffs: Cutoffs, inside: str, setup: Evidence) -> str:
+    name = cutoffs.system
     if cutoffs.suggested is None:
         least = cutoffs.candidates[0]
         return (
-            f"put a reranker behind {cutoffs.system} and cut off its score: no cut-off of "
-            f"{cutoffs.system} alone is worth its cost (at {least.score:g}, which {_good(least)}, "
-            f"{_cost(least, cutoffs, setup)})"
+            f"put a reranker behind {name} and cut off its score{inside}: no cut-off of {name} is "
+            f"worth its cost (the lowest, {least.score:g}, {_effect(least, cutoffs, setup)})"
         )
     at = cutoffs.suggested
-    return (
-        f"drop results of {cutoffs.system} that score below {at.score:g}: that {_good(at)} "
-        f"(of {cutoffs.n_answered} that it answers), and {_cost(at, cutoffs, setup)}"
-    )
+    effect = _effect(at, cutoffs, setup)
+    return f"drop results of {name} that score below {at.score:g}{inside}: that {effect}"
 
 
-def _good(at: Cutoff) -> str:
-    return f"silences {counted(at.n_silenced, 'query')} without an answer"
+def _effect(at: Cutoff, cutoffs: Cutoffs, setup: Evidence) -> str:
+    n_silenced = f"{at.n_silenced} of {counted(cutoffs.n_answered, 'query')}"
+    return f"silences {n_silenced} without an answer and {_cost(at, cutoffs, setup)}"
 
 
 def _cost(at: Cutoff, cutoffs: Cutoffs, setup: Evidence) -> str:
-    """Return what a cut-off costs as the second half of a sentence."""
+    relevant = f"{counted(cutoffs.n_relevant, 'relevant result')} within {setup.k}"
     if not at.n_lost:
-        return f"none of {counted(cutoffs.n_relevant, 'relevant result')} within {setup.k} is lost"
-    sentence = (
-        f"{at.n_lost} of {counted(cutoffs.n_relevant, 'relevant result')} within {setup.k} "
-        f"{'is' if at.n_lost == 1 else 'are'} lost"
-    )
-    if at.n_emptied:
-        verb = "loses" if at.n_emptied == 1 else "lose"
-        sentence += f", {counted(at.n_emptied, 'query')} {verb} all of them"
-    return f"{sentence}, the mean {setup.measure} changes by {at.change:+.3f}"
-
-
-def _in_arms(ranking: Ranking, scored: Sequence[str]) -> str:
-    if not scored:
-        return f"silence each part of {ranking.name}: its own score comes of ranks alone"
-    return f"cut off {listed(scored)} inside {ranking.name} too, before it joins its parts"
+        return f"loses none of {relevant}"
+    emptied = f"all that {counted(at.n_emptied, 'query')} had; " if at.n_emptied else ""
+    return f"loses {at.n_lost} of {relevant} ({emptied}mean {setup.measure} {at.change:+.3f})"
 
 
 def _evidence(

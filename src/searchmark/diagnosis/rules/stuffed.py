@@ -57,9 +57,10 @@ def stuffed_above_genuine(query: QueryEvidence, setup: Evidence) -> Iterator[Fin
     Notes
     -----
     A document poses as another one where the terms they have in common are at least the share
-    ``limits.stuffed``, or where it has every word of the query that the other one has and a field
-    of it is stuffed: one of these words occurs there 3 times or more and at least twice as often
-    as in any field of the genuine one, and the query's words are 30% of the field or more.
+    ``limits.stuffed``. Half of that is enough where it has every word of the query that the other
+    one has and a field of it is stuffed: one of these words occurs there 3 times or more and at
+    least twice as often as in any field of the genuine one, and the query's words are 30% of the
+    field or more.
     """
     if not query.has_answer or query.best_grade <= 0:
         return
@@ -76,12 +77,15 @@ def stuffed_above_genuine(query: QueryEvidence, setup: Evidence) -> Iterator[Fin
 
 
 def _above(ranking: Ranking, query: QueryEvidence) -> Iterator[Pair]:
-    """Yield the documents with a lower grade above each one of the best grade."""
+    """Yield the documents with a lower grade above each one of the best grade.
+
+    What breaks a hard filter is left out: it stands there for want of the filter.
+    """
     lower: list[str] = []
     for placed in ranking.within(query.k):
         if placed.grade == query.best_grade:
             yield from (Pair(doc_id, placed.doc_id) for doc_id in lower)
-        elif placed.grade is not None:
+        elif placed.grade is not None and placed.rank not in ranking.broken_filters:
             lower.append(placed.doc_id)
 
 
@@ -89,11 +93,12 @@ def _likeness(pair: Pair, query: QueryEvidence, setup: Evidence) -> Likeness | N
     documents = setup.documents
     if pair.doc_id not in documents or pair.genuine not in documents:
         return None
-    stuffed = _stuffing(pair, query, setup)
-    if stuffed or documents.are_alike(*pair, setup.limits.stuffed):
-        share = documents.likeness(*pair)
-        return stuffed._replace(share=share) if stuffed else Likeness(share)
-    return None
+    share, limit = documents.likeness(*pair), setup.limits.stuffed
+    if share < limit / 2:
+        return None
+    if stuffed := _stuffing(pair, query, setup):
+        return stuffed._replace(share=share)
+    return Likeness(share) if share >= limit else None
 
 
 def _stuffing(pair: Pair, query: QueryEvidence, setup: Evidence) -> Likeness | None:
