@@ -15,7 +15,7 @@ from searchmark.errors import InputError, nearest
 from searchmark.experiments.experiment import Experiment, Outcome, run_experiment
 from searchmark.experiments.inputs import Inputs, read_inputs
 from searchmark.experiments.journal import Call
-from searchmark.measures.ndcg import gains, ideal_dcg
+from searchmark.measures.ndcg import gains, ideal_dcg, top_grades
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import docs_flag, values
 from searchmark.measures.spec import Measure
@@ -46,7 +46,9 @@ def run_evidence(
     check_cutoff(project, k)
     if queries:
         check_queries(read_inputs(project), queries)
-    experiment = run_experiment(project, project.choose(systems), progress=progress)
+    experiment = run_experiment(
+        project, project.choose(systems), progress=progress, sensitivity=False
+    )
     return evidence_of(project, experiment, k=k)
 
 
@@ -146,14 +148,15 @@ def _judgments(inputs: Inputs, measure: Measure) -> _Judgments:
     grade = judged.grade
     if (flag := docs_flag(measure)) is not None:
         grade = np.where(judged.flags[flag], grade, np.minimum(grade, 0))
-    earned = gains(grade, measure).tolist()
+    shown = view(_no_hits(inputs), flag)
+    top = top_grades(shown, measure)  # gains of great grades are told as shares of the top one's
+    earned = gains(grade, measure, top=None if top is None else top[judged.query]).tolist()
     ids, levels, start = judged.doc_ids.series.to_list(), grade.tolist(), judged.start.tolist()
     spans = [slice(a, b) for a, b in pairwise(start)]
-    none = _no_hits(inputs)
     return _Judgments(
         [dict(zip(ids[s], levels[s], strict=True)) for s in spans],
         [dict(zip(ids[s], earned[s], strict=True)) for s in spans],
-        ideal_dcg(view(none, flag), measure).tolist(),
+        ideal_dcg(shown, measure, top).tolist(),
     )
 
 

@@ -143,3 +143,12 @@ def test_the_system_of_the_gate_serves(folder: Path) -> None:
     project = read_project(folder)
     assert serving_system(project, run_evidence(project)) == "words"
     assert serving_system(project, run_evidence(project, ["file"])) is None
+
+
+def test_gains_of_great_grades_are_shares_of_the_top_one(folder: Path) -> None:
+    (folder / "qrels.txt").write_text("a 0 d1 2000\na 0 d2 1999\n")
+    query = evidence(folder).by_id["a"]
+    # 2^-1 of the top gain at rank 1, over 1 + 1/2 / log2(3)
+    assert query.gains == {"d1": 1.0, "d2": 0.5}
+    assert query.ranking("file").value == pytest.approx(0.5 / (1 + 0.5 / math.log2(3)))
+    assert query.ideal == pytest.approx(1 + 0.5 / math.log2(3))
