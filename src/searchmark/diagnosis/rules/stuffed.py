@@ -141,7 +141,7 @@ def _finding(
     likeness: Mapping[Pair, Likeness],
 ) -> Finding:
     pairs = dict.fromkeys(p for theirs in found.values() for p in theirs)
-    first = max(pairs, key=lambda p: (likeness[p].n, likeness[p].share))
+    first = max(pairs, key=lambda p: (likeness[p].n, likeness[p].share, p))
     rankings = [r for r in query.rankings if r.name in found]
     return Finding(
         rule="stuffed-above-genuine",
