@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.option("--system", "systems", multiple=True, help="Only this system (may be repeated).")
 @click.option("-k", "k", type=click.IntRange(min=1), help="The cutoff; the project's by default.")
 @click.option("--query", "queries", multiple=True, help="Show this query whole (may be repeated).")
+@click.option("--fresh", is_flag=True, help="Ask the systems again where answers are kept.")
 @click.option("--all", "every", is_flag=True, help="Every finding and every query.")
 @click.option(
     "--fail-on",
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
     """Run PROJECT and say which queries fail, of what kind, why probably, and what to try.
 
+    Answers of an earlier run over the same files and configuration are looked at again.
+
     Exit code 1: there is a finding as severe as --fail-on; 3: a system failed on a query.
     """
     from searchmark.diagnosis.diagnosis import diagnosis_of
@@ -41,8 +44,16 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
     opened, queries = read_project(project), given["queries"]
     with progress_bar() as progress:
         setup = run_evidence(
-            opened, given["systems"], k=given["k"], queries=queries, progress=progress
+            opened,
+            given["systems"],
+            k=given["k"],
+            queries=queries,
+            fresh=given["fresh"],
+            progress=progress,
         )
+    if setup.made:
+        oldest = min(setup.made.values())
+        say(f"kept answers are looked at, the oldest of {oldest}; --fresh asks again")
     if queries:
         click.echo(query_text(setup, queries, form, look(digits)), nl=False)
         return

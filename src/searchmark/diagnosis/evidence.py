@@ -141,7 +141,10 @@ class QueryEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The whole setup: every judged query, the systems, the documents, the thresholds."""
+    """The whole setup: every judged query, the systems, the documents, the thresholds.
+
+    `made` tells of the systems that were not asked when their stored answers were given.
+    """
 
     queries: tuple[QueryEvidence, ...]
     systems: tuple[Part, ...]
@@ -151,6 +154,7 @@ class Evidence:
     measure: str
     n_unjudged_queries: int = 0
     digests: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, QueryEvidence]:

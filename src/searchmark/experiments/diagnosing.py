@@ -36,18 +36,24 @@ def run_evidence(
     *,
     k: int | None = None,
     queries: Sequence[str] = (),
+    fresh: bool = False,
     progress: Progress | None = None,
 ) -> Evidence:
     """Run the named systems (all by default) and return what rules look at.
 
     Failed queries are evidence too: nothing is raised for them. `queries` are those that will be
     asked for: one that does not exist or is not judged is an InputError before anything runs.
+    Answers that are kept are looked at again, unless the systems are to be asked `fresh`.
     """
     check_cutoff(project, k)
     if queries:
         check_queries(read_inputs(project), queries)
     experiment = run_experiment(
-        project, project.choose(systems), progress=progress, sensitivity=False
+        project,
+        project.choose(systems),
+        progress=progress,
+        sensitivity=False,
+        reuse=not fresh,
     )
     return evidence_of(project, experiment, k=k)
 
@@ -132,6 +138,7 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
         measure=measure.written,
         n_unjudged_queries=len(inputs.queries) - len(queries),
         digests=inputs.digests,
+        made={o.system: o.made for o in experiment.outcomes if o.made is not None},
     )
 
 

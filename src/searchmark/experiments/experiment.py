@@ -23,6 +23,7 @@ from searchmark.experiments.store import (
     run_table,
     write_bundle,
 )
+from searchmark.experiments.stored import stored_answers
 from searchmark.measures.score import summarize
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
@@ -35,7 +36,10 @@ from searchmark.version import __version__
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """One system's part of an experiment: what it answered and what that is worth."""
+    """One system's part of an experiment: what it answered and what that is worth.
+
+    `made` tells when stored answers were given; None where the system was asked just now.
+    """
 
     system: str
     calls: tuple[Call, ...]
@@ -43,6 +47,7 @@ class Outcome:
     scores: SystemScores
     digest: str
     folder: Path
+    made: str | None = None
 
     @property
     def failures(self) -> list[Call]:
@@ -82,12 +87,14 @@ def run_experiment(
     answers: Mapping[str, Sequence[Call]] | None = None,
     progress: Progress | None = None,
     sensitivity: bool = True,
+    reuse: bool = False,
 ) -> Experiment:
     """Run the named systems (all by default), one after the other, and score them.
 
     Each finished system is kept before the next one starts; an interrupted one resumes where it
     stopped when it is run again. `answers` are what systems said just now: it is not asked again.
-    What the queries can show is reckoned unless `sensitivity` is False, where nobody shows it.
+    What the queries can show is reckoned unless `sensitivity` is False, where nobody shows it. With
+    `reuse` a system is not asked where a bundle of everything it depends on is kept.
     """
     inputs = read_inputs(project)
     store = Store(project.folder / ".searchmark")
@@ -100,8 +107,10 @@ def run_experiment(
         progress=progress,
     ) as pool:
         for name in systems or list(project.systems):
+            system = pool.open(name)
+            outcome = _stored(system, project, inputs, store) if reuse else None
             given = (answers or {}).get(name, ())
-            outcomes.append(_run_system(pool.open(name), project, inputs, store, given, progress))
+            outcomes.append(outcome or _run_system(system, project, inputs, store, given, progress))
     if not any(o.failures for o in outcomes):
         # until then every answer stays in a journal, so that the next try asks only what is missing
         for outcome in outcomes:
@@ -111,6 +120,23 @@ def run_experiment(
         seen = sensitivities(evaluation.systems, inputs.measures, inputs.groups)
         evaluation = replace(evaluation, sensitivity=seen)
     return Experiment(inputs, tuple(outcomes), evaluation)
+
+
+def _stored(system: System, project: Project, inputs: Inputs, store: Store) -> Outcome | None:
+    """Return the outcome of answers that are kept; None where there are none."""
+    digest = digest_of(_facts(system, project, inputs))
+    stored = stored_answers(store.bundle(digest))
+    if stored is None:
+        return None
+    calls = stored.calls
+    hits, scores = _scored(system.name, calls, inputs)
+    return Outcome(system.name, calls, hits, scores, digest, store.bundle(digest), stored.made)
+
+
+def _scored(system: str, calls: Sequence[Call], inputs: Inputs) -> tuple[Hits, SystemScores]:
+    hits = hits_of(calls, inputs)
+    scores = summarize(system, hits, inputs.measures, _categories(inputs))
+    return hits, with_intervals(scores, inputs.measures, inputs.groups)
 
 
 def _run_system(
@@ -133,12 +159,7 @@ def _run_system(
             if not call.is_failure and call.query_id not in journal.calls:
                 journal.append(call)
         calls = ask_all(system, inputs.queries, project.file.depth, journal, progress=told)
-        hits = hits_of(calls, inputs)
-        scores = with_intervals(
-            summarize(system.name, hits, inputs.measures, _categories(inputs)),
-            inputs.measures,
-            inputs.groups,
-        )
+        hits, scores = _scored(system.name, calls, inputs)
         manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
         write_bundle(store.bundle(digest), manifest, calls, scores)
     return Outcome(system.name, tuple(calls), hits, scores, digest, store.bundle(digest))

@@ -208,3 +208,47 @@ def test_bad_arguments_are_one_sentence(
     assert shown.out == ""
     assert told in shown.err
     assert shown.err.count("\n") == 1
+
+
+def test_kept_answers_are_looked_at_until_fresh_ones_are_asked_for(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counting = (
+        "n = 0\ndef search(query, k):\n    global n\n    n += 1\n    return ['red', f'call {n}']\n"
+    )
+    (project / "counted.py").write_text(counting)
+    text = (project / "searchmark.toml").read_text()
+    (project / "searchmark.toml").write_text(
+        text + '\n[systems.counted]\nuse = "python"\ncallable = "counted:search"\n'
+    )
+
+    def second_document(*more: str) -> str:
+        assert call("diagnose", project, "--query", "q1", "--format", "json", *more) == 0
+        (query,) = json.loads(capsys.readouterr().out)["queries"]
+        return str(query["systems"]["counted"]["documents"][1]["doc_id"])
+
+    assert second_document() == "call 1"
+    assert second_document() == "call 1"
+    assert second_document("--fresh") == "call 4"  # three queries were asked before
+    assert second_document() == "call 4"
+    (project / "queries.jsonl").write_text(QUERIES.replace("red shoes", "red boots"))
+    assert second_document() == "call 7"  # other queries: nothing that is kept fits
+    for table in (project / ".searchmark" / "runs").glob("*/run.parquet"):
+        table.write_bytes(b"damaged")
+    assert second_document() == "call 10"
+
+
+def test_answers_that_failed_are_asked_again(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "flaky.py").write_text(
+        "n = 0\ndef search(query, k):\n    global n\n    n += 1\n"
+        "    if n == 1:\n        raise OSError('down')\n    return ['red']\n"
+    )
+    text = (project / "searchmark.toml").read_text()
+    (project / "searchmark.toml").write_text(
+        text + '\n[systems.flaky]\nuse = "python"\ncallable = "flaky:search"\n'
+    )
+    assert call("diagnose", project) == 3
+    capsys.readouterr()
+    assert call("diagnose", project) == 0
