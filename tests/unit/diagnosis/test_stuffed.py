@@ -59,7 +59,7 @@ def test_a_stuffed_document_above_the_genuine_one() -> None:
     }
     assert finding.what == (
         "bm25 puts posing, grade 1, above genuine, grade 3; its text has the word 'weather' 3 "
-        "times, the genuine one's fields at most 1 time"
+        "times, where the genuine one has it in no field more than once"
     )
     assert finding.repaired == {"bm25": 1.0}
 

@@ -175,9 +175,10 @@ def _what(
         f"grade {query.best_grade}"
     )
     if like.word:
+        often = "once" if like.n_genuine == 1 else f"{like.n_genuine} times"
         sentence += (
-            f"; its {like.field} has the word '{like.word}' {like.n} times, the genuine one's "
-            f"fields at most {counted(like.n_genuine, 'time')}"
+            f"; its {like.field} has the word '{like.word}' {like.n} times, where the genuine one "
+            f"has it in no field more than {often}"
         )
     else:
         sentence += f"; {like.share:.0%} of their terms are the same"
