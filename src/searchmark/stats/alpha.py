@@ -1,6 +1,7 @@
 """Krippendorff's alpha: agreement of any number of judges, none of whom need rate everything."""
 
 from collections.abc import Callable
+from math import frexp
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from searchmark.errors import InputError, nearest
 from searchmark.stats.agreement import Agreement, Clusters, Number, agreements, ratio
 from searchmark.stats.patterns import Draws, Floats, Ints, ValueOf, units_of
+from searchmark.stats.rounding import SAME, scale_of
 
 
 class Rated(NamedTuple):
@@ -31,6 +33,19 @@ class Rated(NamedTuple):
             has = column >= 0
             np.add.at(found, (np.flatnonzero(has), column[has]), 1)
         return found
+
+    def by_value(self, counts: Floats) -> Floats:
+        """Return how often each value was given, (n_values, rows), from counts (n_items, rows).
+
+        Each rating is added once: with many values most of `times` would be zeros.
+        """
+        item, judge = np.nonzero(self.codes >= 0)
+        if not len(item):
+            return np.zeros((0, counts.shape[1]))
+        code = self.codes[item, judge]
+        by = np.argsort(code, kind="stable")
+        starts = np.searchsorted(code[by], np.arange(len(self.values)))
+        return np.asarray(np.add.reduceat(counts[item[by]], starts, axis=0), np.float64)
 
 
 def krippendorff_alpha(
@@ -126,20 +141,20 @@ def _distinct(table: Floats) -> tuple[Rated, Ints]:
 
 
 def _nominal(rated: Rated) -> ValueOf:
-    m, times = rated.n_ratings, rated.times
-    within = (m**2 - (times**2).sum(axis=1)) / (m - 1)
+    m = rated.n_ratings
+    within = (m**2 - (rated.times**2).sum(axis=1)) / (m - 1)
 
     def value_of(counts: Floats) -> Floats:
         n = counts @ m
-        return _alpha(counts @ within, n**2 - ((counts @ times) ** 2).sum(axis=1), n)
+        alike = (rated.by_value(_upright(counts)) ** 2).sum(axis=0)
+        return _alpha(counts @ within, n**2 - alike, n)
 
     return value_of
 
 
 def _interval(rated: Rated) -> ValueOf:
     m, has = rated.n_ratings, rated.codes >= 0
-    least = rated.values[0] if len(rated.values) else 0.0
-    shifted = np.where(has, _at(rated.values, rated.codes) - least, 0.0)
+    shifted = np.where(has, _at(_from_least(rated.values), rated.codes), 0.0)
     sums, squares = shifted.sum(axis=1), (shifted**2).sum(axis=1)
     within = 2 * (m * squares - sums**2) / (m - 1)
 
@@ -150,29 +165,52 @@ def _interval(rated: Rated) -> ValueOf:
     return value_of
 
 
+def _from_least(values: Floats) -> Floats:
+    """Return rising values as distances from the first, up to 1 or 2.
+
+    Alpha has no unit: scaled, by a power of 2, even the squares of great and tiny ones are doubles.
+    """
+    if not len(values):
+        return values
+    shifted = values / scale_of(values)
+    shifted -= shifted[0]
+    return shifted / 2.0 ** frexp(shifted[-1])[1]
+
+
 def _at(values: Floats, codes: Ints) -> Floats:
     return values[codes] if len(values) else np.zeros(codes.shape)
 
 
 def _ordinal(rated: Rated) -> ValueOf:
     """As the interval scale, each value standing at the middle of its ratings in their order."""
-    m, times = rated.n_ratings, rated.times
+    m = rated.n_ratings
 
     def value_of(counts: Floats) -> Floats:
-        n, of_value = counts @ m, counts @ times
-        place = np.cumsum(of_value, axis=1) - of_value / 2 - n[:, None] / 2
-        sums, squares = place @ times.T, place**2 @ times.T
-        within = (counts * 2 * (m * squares - sums**2) / (m - 1)).sum(axis=1)
-        spread = _spread(n, (of_value * place).sum(axis=1), (of_value * place**2).sum(axis=1))
-        return _alpha(within, spread, n)
+        n, upright = counts @ m, _upright(counts)
+        of_value = rated.by_value(upright)
+        place = np.cumsum(of_value, axis=0) - of_value / 2 - n / 2
+        place = np.concatenate([place, np.zeros((1, len(n)))])  # the last is that of no rating, -1
+        sums, squares = np.zeros(upright.shape), np.zeros(upright.shape)
+        for column in rated.codes.T:
+            given = place[column]
+            sums += given
+            squares += given**2
+        within = 2 * (m[:, None] * squares - sums**2) / (m - 1)[:, None]
+        spread = _spread(n, (upright * sums).sum(axis=0), (upright * squares).sum(axis=0))
+        return _alpha((upright * within).sum(axis=0), spread, n)
 
     return value_of
+
+
+def _upright(counts: Floats) -> Floats:
+    """Return counts with a row an item: what is looked up then lies together in memory."""
+    return np.ascontiguousarray(counts.T)
 
 
 def _spread(n: Floats, total: Floats, squares: Floats) -> Floats:
     """Return the sum of squared differences of all pairs; rounding is no difference."""
     found = 2 * (n * squares - total**2)
-    return np.where(found > 1e-12 * n * squares, found, 0.0)
+    return np.where(found > SAME * n * squares, found, 0.0)
 
 
 def _alpha(within: Floats, among: Floats, n: NDArray[np.float64]) -> Floats:

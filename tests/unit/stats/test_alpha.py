@@ -62,6 +62,16 @@ def test_as_the_definition_says(scale, n_judges):
     assert found.value == pytest.approx(by_definition(table, scale), abs=1e-12)
 
 
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_many_values_with_gaps_as_the_definition_says(scale):
+    rng = np.random.default_rng(7)
+    table = np.round(rng.normal(size=(30, 1)) + rng.normal(size=(30, 4)), 1)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    found = krippendorff_alpha(table, scale=scale)
+    assert found.value == pytest.approx(by_definition(table, scale), abs=1e-12)
+    assert found.low < found.value < found.high
+
+
 def test_two_judges_worked_by_hand():
     # one of three items differs: 2/6 of the ratings' pairs; of all pairs 2*3*3/30 differ
     assert krippendorff_alpha([[1, 1], [0, 0], [1, 0]]).value == pytest.approx(1 - (2 / 6) / 0.6)
