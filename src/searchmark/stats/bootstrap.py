@@ -10,7 +10,8 @@ from searchmark.errors import InputError
 from searchmark.stats.convolution import Distribution, of_mean, of_ratio
 from searchmark.stats.interval import Interval
 from searchmark.stats.normal import cdf, quantile
-from searchmark.stats.resampling import cluster_codes, grouped, resampled_means
+from searchmark.stats.resampling import cluster_codes, grouped, in_order, resampled_means
+from searchmark.stats.rounding import SAME, scale_of
 from searchmark.stats.shares import wilson
 
 Floats = NDArray[np.float64]
@@ -18,7 +19,6 @@ Method = Literal["auto", "bca", "percentile"]
 
 LEVEL = 0.95
 FEW_CLUSTERS = 10
-_SAME = 1e-12
 
 
 def mean_interval(
@@ -100,6 +100,8 @@ def mean_intervals(
     _check(table, level)
     if clusters is not None and _all_alone(clusters, len(table)):
         clusters = None
+    scales = [scale_of(column) for column in table.T]
+    table = table / scales
     sums, sizes = grouped(table, clusters)
     drawn = None
     if resamples is not None:
@@ -108,7 +110,7 @@ def mean_intervals(
     for column in range(table.shape[1]):
         case = _Case(table[:, column], sums[:, column], sizes, clusters is not None, level)
         found.append(case.interval(method, None if drawn is None else drawn[:, column]))
-    return found
+    return [interval.times(scale) for interval, scale in zip(found, scales, strict=True)]
 
 
 def _check(table: Floats, level: float) -> None:
@@ -135,7 +137,9 @@ class _Case:
     def __init__(
         self, values: Floats, sums: Floats, sizes: Floats, is_clustered: bool, level: float
     ) -> None:
-        self.values, self.sums, self.sizes, self.level = values, sums, sizes, level
+        self.values, self.level = values, level
+        columns, self.sizes = in_order(sums[:, None], sizes)
+        self.sums = columns[:, 0]
         self.n, self.n_clusters = len(values), len(sums) if is_clustered else None
 
     def interval(self, method: Method, drawn: Floats | None) -> Interval:
@@ -168,16 +172,15 @@ class _Case:
         if self.n_clusters == 1:
             return "all queries are of one cluster, which tells nothing of others"
         own = self.sums / self.sizes
-        if float(np.ptp(own)) <= _SAME * max(1.0, float(np.abs(own).max())):
+        if float(np.ptp(own)) <= SAME * max(1.0, float(np.abs(own).max())):
             what = "values" if self.n_clusters is None else "clusters' means"
             return f"all {len(own)} {what} are equal; resampling cannot tell how sure the mean is"
         return None
 
     def _computed(self) -> Distribution:
         if self.n_clusters is None:
-            return of_mean(np.sort(self.values))
-        by = np.lexsort((self.sums, self.sizes))  # the order of the queries must not matter
-        return of_ratio(self.sums[by], self.sizes[by])
+            return of_mean(self.sums)
+        return of_ratio(self.sums, self.sizes)
 
     def _corrected(self, where: Distribution, p: float) -> float:
         """Return the share that BCa takes in place of `p`."""

@@ -24,3 +24,9 @@ class Interval(NamedTuple):
     def half_width(self) -> float | None:
         """Half of the distance between the two ends."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def times(self, scale: float) -> "Interval":
+        """Return the interval of so many times the mean."""
+        if self.low is None or self.high is None or scale == 1.0:
+            return self
+        return self._replace(low=self.low * scale, high=self.high * scale)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError, nearest
 from searchmark.stats.resampling import grouped
+from searchmark.stats.rounding import scale_of
 
 Floats = NDArray[np.float64]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -33,7 +34,8 @@ class PairedTest(NamedTuple):
 def units_of(differences: Floats, clusters: Sequence[object] | None) -> Floats:
     """Return what is independent: the differences of queries, or their sums in each cluster.
 
-    Shape (n,) stays (c,), shape (n, k) stays (c, k).
+    Shape (n,) stays (c,), shape (n, k) stays (c, k). Columns too great to be added up are scaled
+    down, which no test sees.
     """
     if not len(differences):
         raise InputError("there are no queries to compare", fix="give one or more")
@@ -43,9 +45,9 @@ def units_of(differences: Floats, clusters: Sequence[object] | None) -> Floats:
             f"the difference of query {int(np.flatnonzero(wrong)[0]) + 1} is no finite number",
             fix="leave out queries that one side has no value for",
         )
-    if clusters is None:
-        return differences
-    sums = grouped(differences.reshape(len(differences), -1), clusters)[0]
+    table = differences.reshape(len(differences), -1)
+    table = table / [scale_of(column) for column in table.T]
+    sums = table if clusters is None else grouped(table, clusters)[0]
     return sums[:, 0] if differences.ndim == 1 else sums
 
 

@@ -78,8 +78,8 @@ def queries_needed(
     Raises
     ------
     InputError
-        Where `sd` is no finite number of 0 or more, the difference is 0 or no finite number, or a
-        share is impossible.
+        Where `sd` is no finite number of 0 or more, the difference is 0, no finite number or a
+        ten-millionth of `sd`, or a share is impossible.
 
     Notes
     -----
@@ -98,6 +98,12 @@ def queries_needed(
     if sd == 0:
         return None
     effect = abs(difference) / sd
+    if effect < _TINY:
+        raise InputError(
+            f"no number of queries shows a difference of {difference:g} where the deviation is "
+            f"{sd:g}",
+            fix="give a greater one",
+        )
     rough = ((quantile(1 - alpha / 2) + quantile(power)) / effect) ** 2
     if rough > _MANY:
         return ceil(rough)
@@ -112,6 +118,9 @@ def queries_needed(
         low, high = (low, middle) if is_enough else (middle + 1, high)
     return low
 
+
+_TINY = 1e-7
+"""Effects below it would take more queries than anyone can judge."""
 
 _MANY = 1_000_000
 """Above so many queries the normal distribution tells the number to within a few."""

@@ -13,6 +13,7 @@ from searchmark.stats.paired import (
     check_alternative,
     units_of,
 )
+from searchmark.stats.resampling import check_seed
 
 PERMUTATIONS = 100_000
 EXACT_UNITS = 16
@@ -105,6 +106,7 @@ def randomization_tests(
     check_alternative(alternative)
     if permutations < 1:
         raise InputError(f"{permutations} permutations cannot be drawn", fix="ask for 1 or more")
+    check_seed(seed)
     units = units_of(table, clusters)
     cases = [_Case(column, alternative) for column in units.T]
     drawn = [case for case in cases if case.n > 1 and len(case.sizes) > EXACT_UNITS]

@@ -13,9 +13,8 @@ from searchmark.stats.paired import (
     check_alternative,
     units_of,
 )
+from searchmark.stats.rounding import SAME
 from searchmark.stats.student import t_above
-
-_SAME = 1e-12
 
 
 def t_test(
@@ -68,7 +67,7 @@ def t_test(
     if n == 1:
         return alone("t", differences)
     mean, sd = float(units.mean()), float(units.std(ddof=1))
-    if sd <= _SAME * float(np.abs(units).max()):
+    if sd <= SAME * float(np.abs(units).max()):
         return PairedTest("t", None, n, False, f"all {n} differences are equal: there is no spread")
     t = mean / (sd / sqrt(n))
     if alternative == "two-sided":
