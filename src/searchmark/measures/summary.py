@@ -63,9 +63,10 @@ class Sensitivity(NamedTuple):
     """What differences of one measure can be seen, over all queries or a category of them.
 
     `deviation` is the standard deviation of a query's difference between the two systems that are
-    most alike; of a single system it is that of two unrelated ones of its spread (`basis` is
-    "pairs" or "one system"). `detectable` is the true difference that four of five such
-    query sets would show at the 5 % level; `needed` says how many queries would show another one.
+    most alike on this measure (`pair`); of a single system it is that of two unrelated ones of its
+    spread (`basis` is "pairs" or "one system"). `detectable` is the true difference that four of
+    five such query sets would show at the 5 % level; `needed` says how many queries would show
+    another one.
     """
 
     measure: str
@@ -76,6 +77,7 @@ class Sensitivity(NamedTuple):
     deviation: float
     detectable: float
     needed: tuple[tuple[float, int], ...]
+    pair: tuple[str, str] | None = None
 
 
 class Counts(NamedTuple):

@@ -1,113 +1,32 @@
 """Systems compared with each other: every pair, every measure, and how far each can be trusted."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
 from searchmark.errors import InputError, nearest
+from searchmark.stats.compared import Comparison, Family, Settings, nothing
 from searchmark.stats.correction import CORRECTIONS
 from searchmark.stats.differences import difference_intervals
 from searchmark.stats.interval import Interval
-from searchmark.stats.paired import ALPHA, PairedTest
+from searchmark.stats.paired import PairedTest
 from searchmark.stats.pairing import Pair, Scores, pairs_of
 from searchmark.stats.power import POWER, detectable
 from searchmark.stats.randomization import randomization_tests
+from searchmark.stats.remarks import (
+    CONTRARY,
+    interval_remark,
+    is_contrary,
+    is_out_of_reach,
+    reach_remark,
+    remark,
+)
+from searchmark.stats.resampling import check_seed
 from searchmark.stats.tests import TESTS, find_test
 from searchmark.stats.wording import what_to_know, what_was_corrected
 
-Correction = Literal["holm", "bh", "none"]
-Words = Literal["better", "worse", "cannot tell", "same"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How to compare.
-
-    `test` decides (see `searchmark.stats.tests.TESTS`), `correction` is made over all comparisons
-    of a call ("holm", "bh" for Benjamini and Hochberg, or "none"), `alpha` is the level, `level`
-    the intervals'. `resamples` None computes intervals instead of drawing for them.
-    """
-
-    test: str = "randomization"
-    correction: Correction = "holm"
-    alpha: float = ALPHA
-    level: float = 0.95
-    permutations: int = 100_000
-    resamples: int | None = None
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """One measure of two systems over the queries that both have a value for.
-
-    `a` is the reference, `b` the candidate, `delta` = b - a of the means, `low` to `high` its
-    interval (not corrected for other comparisons). `p` is what `test` says, `p_adjusted` after
-    the family's correction, `p_by_test` what all tests say. `effect` is `delta` over the standard
-    deviation of the differences (Cohen's d_z). `wins` counts the queries where b is better,
-    `losses` those where a is: where lower is better, a win is a lower value. `detectable` is the
-    smallest difference that these queries show in four of five cases, by the spread seen here,
-    with `alpha` and no correction. `n_clusters` is None where queries stand alone. `is_contrary`
-    where a test by ranks or signs leans to one side and the mean to the other. What is undefined
-    is None, and `note` says why. A measure that is a sum or a geometric mean has that in place of
-    the mean; the latter is tested by logarithms, as its `effect` is.
-    """
-
-    a: str
-    b: str
-    measure: str
-    n_queries: int
-    mean_a: float | None
-    mean_b: float | None
-    delta: float | None
-    low: float | None
-    high: float | None
-    interval_method: str
-    test: str
-    p: float | None
-    p_adjusted: float | None
-    p_by_test: Mapping[str, float | None]
-    effect: float | None
-    wins: int
-    ties: int
-    losses: int
-    detectable: float | None
-    note: str | None = None
-    alpha: float = ALPHA
-    higher_is_better: bool = True
-    n_clusters: int | None = None
-    is_contrary: bool = False
-
-    @property
-    def words(self) -> Words:
-        """What can be said of b beside a: "better", "worse", "cannot tell", "same"."""
-        if self.n_queries and self.ties == self.n_queries:
-            return "same"
-        if self.delta is None or self.p_adjusted is None or self.p_adjusted >= self.alpha:
-            return "cannot tell"
-        if self.is_contrary:
-            return "cannot tell"
-        return "better" if (self.delta > 0) == self.higher_is_better else "worse"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """The comparisons that were made together, and what was done about their number.
-
-    `sentence` says in plain words what was corrected. `detectable` maps a measure to the largest
-    `detectable` of its comparisons: a smaller difference may go unseen. `notes` are sentences
-    that the reader needs, such as on queries that only one system has.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    correction: Correction
-    alpha: float
-    sentence: str
-    detectable: Mapping[str, float | None] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
+__all__ = ["DEFAULTS", "Comparison", "Family", "Settings", "compare"]
 
 DEFAULTS = Settings()
 
@@ -163,8 +82,11 @@ def compare(
     by_name = {(c.measure, c.a, c.b): c for c in found}
     ordered = [by_name[p.measure, p.a, p.b] for p in pairs]
     adjusted = CORRECTIONS[settings.correction]([c.p for c in ordered])
-    made = tuple(replace(c, p_adjusted=p) for c, p in zip(ordered, adjusted, strict=True))
     tested = [pair for pair, p in zip(pairs, adjusted, strict=True) if p is not None]
+    made = tuple(
+        _settled(replace(c, p_adjusted=p), len(tested), settings)
+        for c, p in zip(ordered, adjusted, strict=True)
+    )
     n_untested = len(pairs) - len(tested)
     return Family(
         comparisons=made,
@@ -173,6 +95,7 @@ def compare(
         sentence=what_was_corrected(tested, n_untested, settings.correction, settings.alpha),
         detectable={m: _largest(made, m) for m in dict.fromkeys(c.measure for c in made)},
         notes=tuple(what_to_know(pairs, scores)),
+        level=settings.level,
     )
 
 
@@ -183,6 +106,14 @@ def _check(settings: Settings) -> None:
         raise InputError(f"unknown correction '{settings.correction}'", fix=known)
     if not 0 < settings.alpha < POWER:
         raise InputError(f"alpha cannot be {settings.alpha:g}", fix="give a share such as 0.05")
+    check_seed(settings.seed)
+
+
+def _settled(c: Comparison, n_tested: int, settings: Settings) -> Comparison:
+    """Return the comparison with what the correction made of it."""
+    if not is_out_of_reach(c, settings):
+        return c
+    return replace(c, is_out_of_reach=True, note=reach_remark(n_tested, settings))
 
 
 def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -195,7 +126,7 @@ def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 def _compare_group(pairs: Sequence[Pair], settings: Settings) -> Iterator[Comparison]:
     if not pairs[0].n:
-        yield from (_nothing(pair, settings) for pair in pairs)
+        yield from (nothing(pair, settings) for pair in pairs)
         return
     table = np.column_stack([pair.differences for pair in pairs])
     labels = pairs[0].labels
@@ -223,10 +154,10 @@ def _one(
     up, down = int(np.count_nonzero(d > 0)), int(np.count_nonzero(d < 0))
     sd = float(d.std(ddof=1)) if np.ptp(d) > 0 else 0.0
     is_geometric = pair.aggregate == "geometric"
-    smallest = detectable(*pair.spread, alpha=settings.alpha)
-    is_contrary = _is_contrary(pair, settings.test, delta)
+    smallest = detectable(pair.spread.deviation, pair.spread.n_units, alpha=settings.alpha)
+    leans_away = is_contrary(pair, settings.test, delta)
     return replace(
-        _nothing(pair, settings),
+        nothing(pair, settings),
         n_queries=pair.n,
         mean_a=mean_a,
         mean_b=mean_b,
@@ -241,67 +172,15 @@ def _one(
         ties=pair.n - up - down,
         losses=down if pair.higher_is_better else up,
         detectable=None if is_geometric else _scaled(smallest, pair),
-        note=_CONTRARY if is_contrary else _note(pair, tests[settings.test], interval),
+        note=CONTRARY if leans_away else remark(pair, tests[settings.test], interval),
         n_clusters=pair.n_clusters,
-        is_contrary=is_contrary,
+        is_contrary=leans_away,
+        interval_note=interval_remark(pair, interval),
     )
 
 
 def _scaled(value: float | None, pair: Pair) -> float | None:
     return None if value is None else value * pair.scale
-
-
-_CONTRARY = "the test finds that more queries moved the other way than the mean"
-
-
-def _is_contrary(pair: Pair, test: str, delta: float) -> bool:
-    """Tell whether a test by ranks or signs leans to the other side than the mean does."""
-    if test not in ("wilcoxon", "sign") or pair.n < 2:
-        return False
-    run = TESTS[test].run
-    up = run(pair.differences, clusters=pair.labels, alternative="greater").p or 0.0
-    down = run(pair.differences, clusters=pair.labels, alternative="less").p or 0.0
-    return (up < down and delta < 0) or (down < up and delta > 0)
-
-
-def _note(pair: Pair, test: PairedTest, interval: Interval) -> str | None:
-    """Return the one thing that the reader needs most."""
-    d, n = pair.differences, f"{pair.n:,}"
-    if pair.n > 1 and not d.any():
-        return f"the values of all {n} queries are the same"
-    if pair.n > 1 and np.ptp(d) == 0:
-        return f"all {n} queries differ by the same, so nothing is known of the spread"
-    if pair.aggregate == "geometric":
-        return "tested by logarithms, as a geometric mean is taken; its difference has no interval"
-    return interval.note if interval.low is None else test.note or interval.note
-
-
-def _nothing(pair: Pair, settings: Settings) -> Comparison:
-    """Return what can be said of two systems that share no query."""
-    return Comparison(
-        a=pair.a,
-        b=pair.b,
-        measure=pair.measure,
-        n_queries=0,
-        mean_a=None,
-        mean_b=None,
-        delta=None,
-        low=None,
-        high=None,
-        interval_method="none",
-        test=settings.test,
-        p=None,
-        p_adjusted=None,
-        p_by_test=dict.fromkeys(TESTS),
-        effect=None,
-        wins=0,
-        ties=0,
-        losses=0,
-        detectable=None,
-        note="no query has a value of both",
-        alpha=settings.alpha,
-        higher_is_better=pair.higher_is_better,
-    )
 
 
 def _largest(comparisons: Sequence[Comparison], measure: str) -> float | None:

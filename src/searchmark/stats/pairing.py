@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from math import ceil, isfinite, log10, nan
+from math import isfinite, nan
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import GEOMETRIC_FLOOR
 from searchmark.measures.spec import Aggregate
 from searchmark.stats.paired import Floats
-from searchmark.stats.resampling import grouped
+from searchmark.stats.resampling import is_alone
+from searchmark.stats.rounding import differences_of
+from searchmark.stats.spread import Spread, spread_of
 
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 """System -> measure -> query id -> value; a query without a value is not in it."""
 
-_DIGITS = 12
-_SAME = 1e-12
+_GREATEST = 1e150
+"""The square of a value must be a number too."""
 
 
 class Pair:
@@ -44,15 +46,11 @@ class Pair:
 
     @cached_property
     def differences(self) -> Floats:
-        """What each query gains, b - a; of logarithms for a geometric mean.
-
-        The last digits are cut: sums of the same numbers may differ there by their order.
-        """
+        """What each query gains, b - a; of logarithms for a geometric mean."""
         a, b = self.values_a, self.values_b
         if self.aggregate == "geometric":
             a, b = (np.log(np.maximum(values, GEOMETRIC_FLOOR)) for values in (a, b))
-        largest = max(float(np.abs(side).max(initial=0)) for side in (a, b))
-        return np.round(b - a, _DIGITS - (ceil(log10(largest)) if largest > 1 else 0))
+        return differences_of(a, b)
 
     def means(self) -> tuple[float, float]:
         """Return the number of each system: the mean, or what the measure has in its place."""
@@ -70,27 +68,16 @@ class Pair:
     @property
     def n_clusters(self) -> int | None:
         """How many clusters the queries come in; None where each stands alone."""
-        return None if self.labels is None else self.spread[1]
+        return None if self.labels is None else self.spread.n_units
 
     @cached_property
-    def spread(self) -> tuple[float, int]:
-        """The standard deviation of what is independent, and how many of that there are.
-
-        Of queries it is theirs. Of clusters it is that of as many single queries whose mean would
-        be as unsure: the influence of each cluster on the mean, scaled.
-        """
-        sums, sizes = grouped(self.differences[:, None], self.labels)
-        n = len(sums)
-        if n < 2:
-            return 0.0, n
-        influence = sums[:, 0] - float(sums.sum() / sizes.sum()) * sizes
-        sd = float(np.sqrt((influence**2).sum() / (n - 1))) * n / float(sizes.sum())
-        is_none = sd <= _SAME * float(np.abs(self.differences).max())
-        return (0.0 if is_none else sd), n
+    def spread(self) -> Spread:
+        """How much the differences scatter, and over how many queries or clusters."""
+        return spread_of(self.differences, self.labels)
 
 
 def _are_shared(labels: Sequence[object]) -> bool:
-    given = [label for label in labels if label is not None]
+    given = [label for label in labels if not is_alone(label)]
     return len(set(given)) < len(given)
 
 
@@ -152,5 +139,11 @@ def _column(values: Mapping[str, float], ids: Iterable[str], what: str) -> Float
         raise InputError(
             f"{what} is {values[wrong]} for the query '{wrong}', which is no finite number",
             fix="leave out queries without a value",
+        )
+    if (np.abs(column) > _GREATEST).any():
+        wrong = min(q for q, value in values.items() if abs(value) > _GREATEST)
+        raise InputError(
+            f"{what} is {values[wrong]:g} for the query '{wrong}', which is too great to compare",
+            fix="use a smaller unit",
         )
     return column

@@ -52,9 +52,9 @@ def what_to_know(pairs: Sequence[Pair], scores: Scores) -> Iterator[str]:
     if clustered:
         counts = sorted({p.n_clusters or 0 for p in clustered})
         n = " to ".join(f"{c:,}" for c in dict.fromkeys((counts[0], counts[-1])))
-        clusters = "cluster" if counts[-1] == 1 else "clusters"
+        clusters = "cluster, which is" if counts[-1] == 1 else "clusters, which are"
         yield (
-            f"The queries come in {n} {clusters}, which are taken as a whole: queries of one "
+            f"The queries come in {n} {clusters} taken as a whole: queries of one "
             "cluster are no independent evidence."
         )
 

@@ -68,6 +68,34 @@ def test_words_say_what_the_corrected_p_says():
     assert strict.comparisons[0].words == "cannot tell"
 
 
+def test_p_of_just_alpha_is_enough():
+    base = {f"q{i:02}": 0.0 for i in range(12)}
+    scores = {"a": {"RR": base}, "b": {"RR": dict.fromkeys(base, 0.5)}}
+    for alpha, words in ((2 / 4096, "better"), (1.99 / 4096, "cannot tell")):
+        found = compare(scores, settings=Settings(alpha=alpha)).comparisons[0]
+        assert (found.p, found.words) == (2 / 4096, words)
+
+
+def test_what_so_few_permutations_cannot_show_is_said():
+    base = dict.fromkeys(map(str, range(40)), 0.0)
+    better = {q: 0.5 + i / 100 for i, q in enumerate(base)}
+    scores = {"a": {"RR": base, "P@5": base}, "b": {"RR": better, "P@5": better}}
+    # no drawn p is under 1/100,001, which Holm makes 2/100,001
+    found = compare(scores, settings=Settings(alpha=1.5e-5)).comparisons[0]
+    assert (found.words, found.is_out_of_reach) == ("cannot tell", True)
+    assert found.note == (
+        "100,000 permutations cannot show a p under 1e-05, too much where alpha is 1.5e-05 for 2 "
+        "comparisons together"
+    )
+    plain = compare(scores, settings=Settings(alpha=1.5e-5, correction="none")).comparisons[0]
+    assert (plain.words, plain.is_out_of_reach) == ("better", False)
+    other = compare(scores, settings=Settings(alpha=1.5e-5, test="t")).comparisons[0]
+    assert (other.words, other.is_out_of_reach) == ("better", False)
+    chance = {**better, "0": -50.0}  # what may be chance is not blamed on the permutations
+    found = compare({"a": {"RR": base}, "b": {"RR": chance}}, settings=Settings(alpha=1e-6))
+    assert not found.comparisons[0].is_out_of_reach
+
+
 def test_a_sum_is_compared_as_a_sum():
     found = compare(
         {"a": {"NumRelRet": queries(1, 2, 3)}, "b": {"NumRelRet": queries(2, 2, 5)}}
@@ -269,6 +297,8 @@ def test_one_cluster_of_all():
     assert says_nothing(found)
     assert (found.n_clusters, found.detectable) == (1, None)
     assert found.note == "all queries are of one cluster, which tells nothing of others"
+    assert found.interval_note == found.note
+    assert family.notes[0].startswith("The queries come in 1 cluster, which is taken as a whole:")
 
 
 def test_clusters_are_what_is_counted():
@@ -280,6 +310,7 @@ def test_clusters_are_what_is_counted():
     assert (found.n_clusters, found.p) == (3, 4 / 8)
     assert found.wins == 4
     assert found.interval_method == "cluster bca"
+    assert found.interval_note == "only 3 clusters: the interval is a rough one"
 
 
 @pytest.mark.parametrize(
@@ -301,6 +332,7 @@ def test_clusters_are_what_is_counted():
         ({}, {"settings": Settings(correction="hom")}, "unknown correction 'hom'; did you mean"),
         ({}, {"settings": Settings(alpha=0.0)}, "alpha cannot be 0"),
         ({}, {"settings": Settings(alpha=0.8)}, "alpha cannot be 0.8"),
+        ({}, {"settings": Settings(seed=-1)}, "the seed cannot be -1"),
     ],
 )
 def test_what_cannot_be_is_said(scores, options, said):

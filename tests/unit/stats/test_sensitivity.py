@@ -38,6 +38,7 @@ def test_the_two_most_alike_count_and_copies_do_not() -> None:
     systems = [system("a", a), system("b", b), system("c", c), system("copy of a", a)]
     (found,) = sensitivities(systems, MEASURES)
     assert found.deviation == pytest.approx(sqrt(0.02))
+    assert found.pair == ("a", "b")
 
 
 def test_a_pair_that_differs_in_a_query_or_two_does_not_speak_for_others() -> None:
@@ -52,7 +53,7 @@ def test_a_pair_that_differs_in_a_query_or_two_does_not_speak_for_others() -> No
 
 def test_one_system_stands_for_two_unrelated_ones() -> None:
     (found,) = sensitivities([system("a", values(0.0, 1.0, 0.0, 1.0))], MEASURES)
-    assert found.basis == "one system"
+    assert (found.basis, found.pair) == ("one system", None)
     assert found.deviation == pytest.approx(sqrt(2 / 3))  # twice the variance 1/3
 
 
@@ -89,3 +90,13 @@ def test_what_says_nothing_is_left_out() -> None:
     assert sensitivities([system("a", values(0.5))], MEASURES) == ()
     assert sensitivities([system("a", {})], MEASURES) == ()
     assert sensitivities([same], [parse_measure("NumRet")]) == ()
+
+
+def test_a_difference_that_only_rounding_makes_is_none() -> None:
+    a, b = values(0.3, 0.5, 0.3), values(0.1 + 0.2, 0.5, 0.3)
+    assert sensitivities([system("a", a), system("b", b)], MEASURES) == ()
+
+
+def test_what_no_one_could_judge_is_not_asked_for() -> None:
+    (found,) = sensitivities([system("a", values(0.0, 1e180, 3e180))], MEASURES)
+    assert found.needed == ()
