@@ -12,6 +12,7 @@ from searchmark.data import Corpus, read_corpus, read_qrels, read_queries
 from searchmark.data.files import kind_of
 from searchmark.data.records import RECORD_KINDS
 from searchmark.errors import InputError
+from searchmark.project.meaning import DEFAULT_MEASURES
 
 _NAMES = {
     "corpus": ("corpus", "documents", "docs", "catalog", "collection"),
@@ -46,7 +47,7 @@ def find_data(folder: Path) -> Found:
     qrels = read_qrels(paths["qrels"])
     qrels.check_documents(corpus.doc_ids, corpus=corpus.path)
     has_dense = all(find_spec(m) for m in ("onnxruntime", "onnx", "tokenizers"))
-    fields = _fields(corpus)
+    fields = fields_of(corpus)
     relative = {what: path.relative_to(folder).as_posix() for what, path in paths.items()}
     return Found(
         relative,
@@ -65,8 +66,7 @@ def find_data(folder: Path) -> Found:
 def _find_files(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, fix="name the folder that holds the data")
-    places = [p for p in (folder, folder / "data", folder / "qrels") if p.is_dir()]
-    files = [f for place in places for f in sorted(place.iterdir()) if f.is_file()]
+    files = _files(folder)
     found = {what: path for what in _NAMES if (path := _pick(files, what)) is not None}
     missing = [what for what in _NAMES if what not in found]
     if missing:
@@ -78,6 +78,11 @@ def _find_files(folder: Path) -> dict[str, Path]:
             fix="rename the files, or write searchmark.toml by hand",
         )
     return found
+
+
+def _files(folder: Path) -> list[Path]:
+    places = [p for p in (folder, folder / "data", folder / "qrels") if p.is_dir()]
+    return [f for place in places for f in sorted(place.iterdir()) if f.is_file()]
 
 
 def _pick(files: Sequence[Path], what: str) -> Path | None:
@@ -95,7 +100,15 @@ def _pick(files: Sequence[Path], what: str) -> Path | None:
     return None
 
 
-def _fields(corpus: Corpus) -> dict[str, float]:
+def find_file(folder: Path, what: str) -> Path | None:
+    """Return the file of a folder, or of its data/, that is called like `what`, where there is one.
+
+    `what` is corpus, queries or qrels.
+    """
+    return _pick(_files(folder), what)
+
+
+def fields_of(corpus: Corpus) -> dict[str, float]:
     """Return the text fields worth searching: short ones weigh 3, long ones 1."""
     chosen: dict[str, float] = {}
     for name, kind in corpus.frame.schema.items():
@@ -123,11 +136,12 @@ def _is_address(text: str) -> bool:
     return "://" in text and len(text.split()) == 1
 
 
-def starter_text(found: Found) -> str:
+def starter_text(found: Found, measures: Sequence[str] = DEFAULT_MEASURES) -> str:
     """Return the project file's text."""
     keyword = "{ " + ", ".join(f"{_key(n)} = {w:g}" for n, w in found.fields.items()) + " }"
     names = f"[{', '.join(map(_text, found.fields))}]"
-    parts = [_HEAD.format(**{k: _text(v) for k, v in found.files.items()})]
+    files = {what: _text(path) for what, path in found.files.items()}
+    parts = [_HEAD.format(**files, measures=", ".join(map(_text, measures)))]
     parts.append(_KEYWORD.format(fields=keyword))
     if found.has_dense:
         parts += [_DENSE.format(fields=names), _HYBRID]
@@ -153,8 +167,8 @@ corpus = {corpus}
 queries = {queries}
 qrels = {qrels}
 
-# What is measured. nDCG@10 looks at the first ten results, RR at the first right one.
-measures = ["nDCG@10", "RR", "R@20"]
+# What is measured: nDCG@k looks at the first k results, RR at the first right one.
+measures = [{measures}]
 
 # Conventions: "graded" (2^grade - 1 gains), "trec" (trec_eval's numbers) or "answerable".
 profile = "graded"

@@ -1,0 +1,1 @@
+"""The guided first evaluation: its steps, what it keeps, and what it makes from files."""
