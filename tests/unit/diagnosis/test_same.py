@@ -11,7 +11,7 @@ from .scenes import revised
 
 
 def asked(i: int, a: list[str], b: list[str], k: int = 2) -> QueryEvidence:
-    return query({"x": 1}, {"bm25": ("lexical", a), "fused": ("hybrid", b)}, k=k, query_id=f"q{i}")
+    return query({"y": 1}, {"bm25": ("lexical", a), "fused": ("hybrid", b)}, k=k, query_id=f"q{i}")
 
 
 def setup(n_same: int, *others: QueryEvidence) -> Evidence:
@@ -78,6 +78,16 @@ def test_each_pair_once() -> None:
     queries = []
     for i in range(5):
         ranked = {s: ("", ["x"]) for s in ("a", "b", "c")}
-        queries.append(query({"x": 1}, ranked, query_id=f"q{i}"))  # type: ignore[arg-type]
+        queries.append(query({"y": 1}, ranked, query_id=f"q{i}"))  # type: ignore[arg-type]
     pairs = [f.systems for f in found(evidence(*queries))]
     assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+def test_perfect_systems_have_to_agree() -> None:
+    def both(i: int, ids: list[str]) -> QueryEvidence:
+        systems = {"bm25": ("lexical", ids), "fused": ("hybrid", ids)}
+        return query({"x": 1}, systems, k=2, query_id=f"q{i}")
+
+    perfect = [both(i, ["x", "z"]) for i in range(5)]
+    assert found(evidence(*perfect)) == []
+    assert len(found(evidence(*perfect, both(9, ["z", "x"])))) == 1
