@@ -1,5 +1,6 @@
 """The accepted numbers: a JSON file in version control that changes only when a person accepts."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +10,14 @@ import msgspec
 from searchmark.data.files import BOM, read_bytes, write_text_atomically
 from searchmark.errors import InputError
 from searchmark.gate.policy import GatePolicy
+from searchmark.measures.notation import parse_measure
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.version import __version__
 
 FORMAT = "searchmark/baseline/1"
+
+CLOSE = 1e-9
+"""A number and the values it is made of may differ by so much: sums round in their own order."""
 
 
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,7 +75,61 @@ def read_baseline(path: Path) -> Baseline:
             path=path,
             fix="restore it from version control",
         )
+    for measure, values in baseline.per_query.items():
+        _check_mean(path, measure, measure, baseline.means[measure], values)
     return baseline
+
+
+def check_categories(path: Path, baseline: Baseline, category: Mapping[str, str]) -> None:
+    """Raise InputError where a category's mean is not that of its queries (query id -> category).
+
+    The file alone cannot tell: it does not say which queries belong to a category.
+    """
+    for name, means in baseline.by_category.items():
+        for measure in means.keys() & baseline.per_query.keys():
+            values = baseline.per_query[measure]
+            within = {q: x for q, x in values.items() if category.get(q) == name}
+            where = f"{measure} in category {name}"
+            _check_mean(path, where, measure, means[measure], within)
+
+
+def _check_mean(
+    path: Path, where: str, measure: str, mean: float | None, values: Mapping[str, float]
+) -> None:
+    """Raise InputError where a mean is not that of the values it stands beside."""
+    found = _aggregate(measure, list(values.values()))
+    if mean is None or found is None:
+        is_same = mean is found
+    else:
+        is_same = math.isclose(mean, found, rel_tol=CLOSE, abs_tol=CLOSE)
+    if not is_same:
+        raise InputError(
+            f"the baseline's {where} is {_number(mean)}, but the values of its queries come to "
+            f"{_number(found)}",
+            path=path,
+            fix="restore it from version control, or accept a new one",
+        )
+
+
+def _number(value: float | None) -> str:
+    return "missing" if value is None else f"{value:.6g}"
+
+
+def _aggregate(measure: str, values: list[float]) -> float | None:
+    """Return what the queries' values come to; a measure that is not known is a mean."""
+    if not values:
+        return None
+    try:
+        how = parse_measure(measure).spec.aggregate
+    except InputError:
+        how = "mean"
+    if how == "geometric":
+        from searchmark.measures.score import GEOMETRIC_FLOOR  # it brings NumPy
+
+        logs = [math.log(max(x, GEOMETRIC_FLOOR)) for x in values]
+        return math.exp(sum(logs) / len(logs))
+    total = sum(values)
+    return total if how == "sum" else total / len(values)
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

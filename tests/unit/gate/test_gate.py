@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from searchmark.errors import InputError
@@ -9,6 +10,7 @@ from searchmark.gate.baseline import (
     Baseline,
     baseline_of,
     baseline_text,
+    check_categories,
     differences,
     natural,
     read_baseline,
@@ -127,7 +129,7 @@ def test_better_and_worse_queries_are_counted() -> None:
 
 
 def test_the_baseline_reads_back_to_the_same_doubles(tmp_path: Path) -> None:
-    odd = accepted(scores(0.1 + 0.2, q1=1 / 3))
+    odd = accepted(scores(1 / 3, q1=1 / 3))
     write_baseline(tmp_path / "b.json", odd)
     assert read_baseline(tmp_path / "b.json") == odd
 
@@ -160,9 +162,10 @@ def test_a_number_of_any_length_has_its_place() -> None:
 
 def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
-    path.write_text(baseline_text(BEFORE), encoding="utf-8-sig")
+    before = accepted(scores(0.5))
+    path.write_text(baseline_text(before), encoding="utf-8-sig")
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
-    assert read_baseline(path) == BEFORE
+    assert read_baseline(path) == before
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,71 @@ def test_a_baseline_whose_means_were_cut_out_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps(text))
     with pytest.raises(InputError, match="of different measures"):
         read_baseline(tmp_path / "b.json")
+
+
+def edited(folder: Path, key: str, **changed: object) -> Path:
+    """Return a baseline of two queries at 0.5 in which somebody changed something."""
+    text = json.loads(baseline_text(accepted(scores(0.5))))
+    text[key].update(changed)
+    (folder / "b.json").write_text(json.dumps(text))
+    return folder / "b.json"
+
+
+@pytest.mark.parametrize(
+    ("key", "changed", "message"),
+    [
+        (
+            "means",
+            {"A": 0.05},
+            r"baseline's A is 0\.05, but the values of its queries come to 0\.5",
+        ),
+        ("means", {"A": 0.5 + 1e-8}, "baseline's A is 0.5, but"),
+        ("means", {"A": None}, "baseline's A is missing, but .* 0.5"),
+        ("per_query", {"A": {}}, "baseline's A is 0.5, but .* missing"),
+        ("per_query", {"A": {"q1": -7.0, "q2": 0.5}}, r"baseline's A is 0\.5, but .* -3\.25"),
+        ("per_query", {"A": {"q1": 1e308, "q2": 1e308}}, r"baseline's A is 0\.5, but .* inf"),
+    ],
+)
+def test_a_number_that_its_queries_do_not_give_is_refused(
+    tmp_path: Path, key: str, changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_baseline(edited(tmp_path, key, **changed))
+
+
+def test_sums_in_another_order_are_the_same_number(tmp_path: Path) -> None:
+    read_baseline(edited(tmp_path, "means", A=0.5 + 1e-12))
+
+
+def test_sums_and_geometric_means_are_added_up_as_they_are(tmp_path: Path) -> None:
+    # geometric: 0 counts as 0.00001, so the root of 0.00001 x 0.4 is 0.002
+    made = SystemScores(
+        system="s",
+        means=(mean("NumRet", 30.0), mean("GMAP", 0.002)),
+        by_category={},
+        per_query={"NumRet": {"q1": 10.0, "q2": 20.0}, "GMAP": {"q1": 0.0, "q2": 0.4}},
+    )
+    conventions = {"NumRet": "n", "GMAP": "g"}
+    right = baseline_of(made, Evaluation((made,), conventions, "graded", 2, {}, {}))
+    path = tmp_path / "b.json"
+    write_baseline(path, right)
+    assert read_baseline(path).means == {"NumRet": 30.0, "GMAP": pytest.approx(0.002)}
+    for measure, other in (("NumRet", 15.0), ("GMAP", 0.2)):  # their plain means
+        path.write_text(
+            baseline_text(msgspec.structs.replace(right, means={**right.means, measure: other}))
+        )
+        with pytest.raises(InputError, match=f"baseline's {measure} is"):
+            read_baseline(path)
+
+
+def test_a_category_is_held_to_its_queries(tmp_path: Path) -> None:
+    before = accepted(scores(0.5, q1=0.5, q2=0.5))
+    check_categories(tmp_path, before, {"q1": "x"})
+    with pytest.raises(InputError, match=r"A in category x is 0\.5, but .* missing"):
+        check_categories(tmp_path, before, {"q1": "y"})
+    low = msgspec.structs.replace(before, by_category={"x": {"A": 0.01, "B": 0.5}})
+    with pytest.raises(InputError, match=r"A in category x is 0\.01, but .* 0\.5"):
+        check_categories(tmp_path, low, {"q1": "x"})
 
 
 def test_a_missing_baseline_tells_how_to_accept_one(tmp_path: Path) -> None:
