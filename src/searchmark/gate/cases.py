@@ -31,6 +31,16 @@ class Background:
         """Return the queries of a category."""
         return frozenset(q for q, c in self.groups.category.items() if c == category)
 
+    def most_lost(self, mean: Mean, baseline: float | None) -> float | None:
+        """Return the largest loss there could be; None for a measure without a worst value."""
+        if baseline is None or mean.measure not in self.measures:
+            return None
+        spec = self.measures[mean.measure].spec
+        worst = spec.low if spec.higher_is_better else spec.high
+        if worst is None:
+            return None
+        return abs(baseline - worst * (mean.n_queries if spec.aggregate == "sum" else 1))
+
     def aggregate(self, measure: str) -> Aggregate:
         """Return how a measure's values become one number."""
         return self.measures[measure].spec.aggregate if measure in self.measures else "mean"
@@ -38,7 +48,10 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measure of one scope before it is decided; `drop` is what the policy allows."""
+    """One measure of one scope before it is decided.
+
+    `drop` is what the policy allows, `most` the largest loss there could be, where that is known.
+    """
 
     mean: Mean
     category: str | None
@@ -46,6 +59,7 @@ class Case:
     drop: float | str | None
     floor: float | None
     higher_is_better: bool
+    most: float | None = None
 
     @property
     def limit(self) -> float | None:
@@ -68,6 +82,11 @@ class Case:
         )
 
     @property
+    def can_break(self) -> bool:
+        """Whether a loss beyond the limit could be at all."""
+        return self.most is None or self.limit is None or self.limit < self.most - TOLERANCE
+
+    @property
     def where(self) -> str:
         """Measure and category, for a sentence."""
         return self.mean.measure + (f" in category {self.category}" if self.category else "")
@@ -80,13 +99,15 @@ def cases_of_all(
     gated = policy.gated([m.measure for m in scores.means])
     for mean in scores.means:
         if mean.measure in {*gated, *policy.floors}:
+            accepted = baseline.means.get(mean.measure)
             yield Case(
                 mean,
                 None,
-                baseline.means.get(mean.measure),
+                accepted,
                 policy.max_drop if mean.measure in gated else None,
                 policy.floors.get(mean.measure),
                 known.higher_is_better(mean.measure),
+                known.most_lost(mean, accepted),
             )
 
 
@@ -100,11 +121,13 @@ def cases_of_categories(
         before = baseline.by_category.get(category, {})
         for mean in means:
             if mean.measure in {*gated, *floors}:
+                accepted = before.get(mean.measure)
                 yield Case(
                     mean,
                     category,
-                    before.get(mean.measure),
+                    accepted,
                     policy.category_max_drop.get(category) if mean.measure in gated else None,
                     floors.get(mean.measure),
                     known.higher_is_better(mean.measure),
+                    known.most_lost(mean, accepted),
                 )

@@ -15,6 +15,7 @@ from searchmark.gate.verdict import (
     PinnedVerdict,
     QueryChange,
     Verdict,
+    least_caught,
 )
 from searchmark.measures.summary import SystemScores
 
@@ -85,6 +86,8 @@ def _decided(case: Case, evidence: Evidence, alpha: float | None) -> MeasureVerd
     low, high = evidence.low, evidence.high
     if not case.higher_is_better and low is not None and high is not None:
         low, high = -high, -low
+    sign = -1.0 if case.higher_is_better else 1.0
+    tested = None if alpha is None else evidence.detectable
     return MeasureVerdict(
         measure=case.mean.measure,
         category=case.category,
@@ -101,6 +104,9 @@ def _decided(case: Case, evidence: Evidence, alpha: float | None) -> MeasureVerd
         p_adjusted=evidence.p_adjusted,
         detectable=evidence.detectable,
         blind=blindness(case, evidence, alpha),
+        standard_error=evidence.standard_error,
+        caught=least_caught(case.limit, tested, evidence.standard_error),
+        paired_delta=None if evidence.loss is None else sign * evidence.loss + 0.0,
     )
 
 
@@ -112,7 +118,7 @@ def _unpaired(scores: SystemScores, baseline: Baseline, gated: list[str]) -> Ite
             n = f"{len(one)} {'query has' if len(one) == 1 else 'queries have'}"
             yield (
                 f"{n} a value of {measure} in the baseline or in the candidate only; the means "
-                "count it, the interval and the test do not"
+                "count it, the test does not, and no interval of the change is given"
             )
 
 

@@ -14,10 +14,13 @@ from searchmark.measures.spec import Aggregate
 from searchmark.stats.bootstrap import mean_interval
 from searchmark.stats.correction import holm
 from searchmark.stats.power import detectable
-from searchmark.stats.randomization import randomization_tests
+from searchmark.stats.randomization import PERMUTATIONS, randomization_tests
 
 POWER = 0.8
 """The chance with which a loss of the detectable size is found."""
+
+LEAST_P = 1 / (PERMUTATIONS + 1)
+"""The least p-value that drawn signs can give."""
 
 N_MOVED = 10
 """Queries that must have moved, or else half of them all, before their variance says anything."""
@@ -28,13 +31,16 @@ class Pairs:
     """What each query gained, baseline to candidate, and which of them belong together.
 
     A gain is negative where the query got worse, also where lower is better. Of a geometric mean
-    it is the gain in the logarithm. Queries stand in the order of their ids.
+    it is the gain in the logarithm. Queries stand in the order of their ids. `loss` is how much
+    worse the measure's number got over these queries; `n_alone` others have a value on one side.
     """
 
     query_ids: tuple[str, ...]
     gains: NDArray[np.float64]
     clusters: tuple[str | None, ...]
     aggregate: Aggregate = "mean"
+    loss: float = 0.0
+    n_alone: int = 0
 
     @property
     def units(self) -> NDArray[np.float64]:
@@ -66,8 +72,9 @@ class Evidence:
     """What the pairs say: an interval of the gain, a p-value, and the loss they would show.
 
     `n_units` counts what is drawn: clusters, or queries where they have none. `n_moved` counts the
-    queries that changed. `n_needed` is how many units must get worse, at least, before a loss can
-    be significant.
+    queries that changed, `n_alone` those with a value on one side only, which no pair holds. `loss`
+    is how much worse the pairs got. `n_needed` is how many units must get worse, at least, before a
+    loss can be significant; `is_testable` is False where the drawn signs cannot show one at all.
     """
 
     n_queries: int = 0
@@ -78,7 +85,11 @@ class Evidence:
     p: float | None = None
     p_adjusted: float | None = None
     detectable: float | None = None
+    standard_error: float | None = None
     n_needed: int = 0
+    n_alone: int = 0
+    loss: float | None = None
+    is_testable: bool = True
 
 
 def pair(
@@ -91,13 +102,21 @@ def pair(
     aggregate: Aggregate = "mean",
 ) -> Pairs:
     """Return the pairs of the queries with a value in both; `within` leaves out all others."""
-    ids = sorted(q for q in before.keys() & after.keys() if within is None or q in within)
+    either = {q for q in before.keys() | after.keys() if within is None or q in within}
+    ids = sorted(q for q in either if q in before and q in after)
     old, new = (np.array([values[q] for q in ids], np.float64) for values in (before, after))
     if aggregate == "geometric":
         old, new = (np.log(np.maximum(values, GEOMETRIC_FLOOR)) for values in (old, new))
     gains = new - old if higher_is_better else old - new
     gains[np.abs(gains) <= TOLERANCE] = 0.0  # rounding is no change
-    return Pairs(tuple(ids), gains, tuple((clusters or {}).get(q) for q in ids), aggregate)
+    labels = tuple((clusters or {}).get(q) for q in ids)
+    found = Pairs(tuple(ids), gains, labels, aggregate, n_alone=len(either) - len(ids))
+    if not ids:
+        return found
+    if aggregate != "geometric":
+        return replace(found, loss=-found.scale * float(gains.mean()))
+    lost = float(np.exp(old.mean()) - np.exp(new.mean()))
+    return replace(found, loss=lost if higher_is_better else -lost)
 
 
 def weigh(cases: Sequence[Pairs], alpha: float | None) -> list[Evidence]:
@@ -122,10 +141,12 @@ def weigh(cases: Sequence[Pairs], alpha: float | None) -> list[Evidence]:
 def _described(case: Pairs) -> Evidence:
     n = len(case.gains)
     if not n:
-        return Evidence()
-    evidence = Evidence(n, len(case.units), case.n_moved)
-    if case.aggregate == "geometric" or not case.n_moved:
-        return evidence  # of a ratio of means, or of nothing, there is no interval of a difference
+        return Evidence(n_alone=case.n_alone)
+    evidence = Evidence(n, len(case.units), case.n_moved, loss=case.loss, n_alone=case.n_alone)
+    if case.aggregate == "geometric" or not case.n_moved or case.n_alone:
+        # of a ratio of means, or of nothing, there is no interval of a difference; and one of the
+        # pairs is not that of a difference which other queries had a part in
+        return evidence
     # gains of 0 and 1 would else pass for a share of right answers, which a difference is not
     interval = mean_interval(case.gains, case.clusters, method="bca")
     if interval.low is None or interval.high is None:
@@ -135,12 +156,26 @@ def _described(case: Pairs) -> Evidence:
 
 def _with_power(evidence: Evidence, case: Pairs, level: float) -> Evidence:
     n_needed = math.ceil(-math.log2(level))  # all of k fall by chance once in 2^k times
-    found = smallest_loss(case, level) if evidence.n_units >= n_needed else None
-    return replace(evidence, detectable=found, n_needed=n_needed)
+    evidence = replace(evidence, n_needed=n_needed, is_testable=level >= LEAST_P)
+    if evidence.n_units < n_needed or not evidence.is_testable:
+        return evidence
+    found = smallest_loss(case, level)
+    error = None if found is None else standard_error(case)
+    return replace(evidence, detectable=found, standard_error=error)
 
 
 def smallest_loss(case: Pairs, level: float) -> float | None:
-    """Return the loss that would be significant at `level` in four of five cases.
+    """Return the loss that would be significant at `level` in four of five cases, if known."""
+    error = standard_error(case)
+    if error is None:
+        return None
+    n = len(case.units)
+    # a one-sided test is a two-sided one at twice the level, as far as losses go
+    return detectable(error * math.sqrt(n), n, alpha=2 * level, power=POWER)
+
+
+def standard_error(case: Pairs) -> float | None:
+    """Return by how much the change of another such set of queries would differ from this one.
 
     None where too few queries moved for their variance to speak for another change, and for a
     geometric mean.
@@ -151,13 +186,9 @@ def smallest_loss(case: Pairs, level: float) -> float | None:
     units = case.units
     if len(units) < 2:
         return None
-    # the error of the mean, written as that of as many draws as there are units
+    # the error of the mean is that of a sum of units, over the queries
     sd = float(np.std(units, ddof=1)) * len(units) / n
-    if sd <= TOLERANCE:
-        return None
-    # a one-sided test is a two-sided one at twice the level, as far as losses go
-    size = detectable(sd, len(units), alpha=2 * level, power=POWER)
-    return None if size is None else size * case.scale
+    return None if sd <= TOLERANCE else sd / math.sqrt(len(units)) * case.scale
 
 
 def _p_of_losses(cases: Sequence[Pairs]) -> list[float | None]:

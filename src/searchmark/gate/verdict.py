@@ -7,6 +7,24 @@ TOLERANCE = 1e-9
 """Sums in another order differ in the last digits; a drop of exactly the limit passes."""
 
 
+Z_POWER = 0.8416212335729143
+"""The standard normal distribution has four fifths below it."""
+
+
+def least_caught(
+    limit: float | None, detectable: float | None, standard_error: float | None
+) -> float | None:
+    """Return the smallest true loss that fails in four of five cases, None where it is not known.
+
+    It must be found significant and be measured beyond the limit: what is measured lies around the
+    true loss with `standard_error`, so that one of exactly the limit is beyond it every other time.
+    Without a `detectable` size the limit alone decides.
+    """
+    if limit is None or standard_error is None:
+        return None
+    return max(limit + Z_POWER * standard_error, detectable or 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureVerdict:
     """One measure of one scope: a category of the query set, or all queries (None).
@@ -14,10 +32,12 @@ class MeasureVerdict:
     `limit` is the largest drop that passes, None where only a floor is held; delta = candidate -
     baseline. Where lower is better, a drop is a rise and a floor is the most that passes.
 
-    `low` and `high` bound the delta (95%), over the `n_queries` that have a value in both. `p` is
-    of the paired one-sided randomization test for a loss, `p_adjusted` after Holm over all that was
-    tested; None where nothing was tested. `detectable` is the smallest loss that the queries would
-    show in four of five cases. `blind` says why the gate could not see a loss beyond the limit,
+    `low` and `high` bound the delta (95%); None where some query counts on one side only, for then
+    it is not one of pairs. `paired_delta` is that of the `n_queries` with a value in both. `p` is
+    of their one-sided randomization test for a loss, `p_adjusted` after Holm over all that was
+    tested; None where nothing was tested. `detectable` is the smallest loss that would be
+    significant in four of five cases, `caught` the smallest that would also be measured beyond the
+    limit, and so fail. `blind` says why the gate could not see a loss beyond the limit,
     None where it could or where no significance is asked for.
     """
 
@@ -36,6 +56,9 @@ class MeasureVerdict:
     p_adjusted: float | None = None
     detectable: float | None = None
     blind: str | None = None
+    standard_error: float | None = None
+    caught: float | None = None
+    paired_delta: float | None = None
 
     @property
     def ok(self) -> bool:

@@ -99,7 +99,8 @@ def certainty_table(verdict: "Verdict") -> Table | None:
         (
             v.measure if v.category is None else f"{v.measure}, {v.category}",
             v.n_queries,
-            v.delta,
+            # of the queries that are tested: others may count on one side only
+            v.delta if v.paired_delta is None else v.paired_delta,
             v.low,
             v.high,
             v.p,

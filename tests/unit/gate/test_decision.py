@@ -2,11 +2,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from searchmark.gate.baseline import Baseline
 from searchmark.gate.cases import Background
 from searchmark.gate.decision import decide
 from searchmark.gate.policy import GatePolicy
 from searchmark.gate.verdict import Verdict
 from searchmark.measures.notation import parse_measure
+from searchmark.measures.summary import SystemScores
 from searchmark.stats.means import Groups
 
 Values = Mapping[str, Mapping[str, float]]
@@ -274,3 +276,95 @@ def test_a_drop_that_no_pair_explains_is_held_to_the_limit_alone(gate: Gate) -> 
     before = {"A": {**EVEN["A"], "q1": 1.0}}
     after = {"A": {q: 0.5 for q in IDS if q != "q1"}}
     assert not gate(after, before, alpha=0.05).passed
+    # nor does it pass because another query improves
+    assert not gate({"A": {**after["A"], "q2": 0.51}}, before, alpha=0.05).passed
+
+
+MANY = [f"q{i:02}" for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("others", "passes"),
+    [
+        # q00 to q19 stood at 1 and count no more: 2/3 -> 0.5 less what the 40 others lose
+        (0.0, False),
+        (0.001, False),
+        # the others lost more than is allowed, but what the twenty make of it is too much by itself
+        (0.03, False),
+    ],
+)
+def test_what_others_make_of_a_loss_is_not_excused_by_pairs(
+    gate: Gate, others: float, passes: bool
+) -> None:
+    before = {"A": {q: 1.0 if q < "q20" else 0.5 for q in MANY}}
+    # one query alone loses what the forty lose on average: never significant
+    after = {"A": {q: 0.5 for q in MANY if q >= "q20"} | {"q20": 0.5 - 40 * others}}
+    assert gate(after, before, alpha=0.05).passed is passes
+
+
+def test_a_loss_of_the_pairs_is_tested_though_another_query_counts_no_more(gate: Gate) -> None:
+    # q00 stood at 0.5 as all do, so that its going moves nothing; q01 lost 2.4 / 59 = 0.0407
+    before = {"A": dict.fromkeys(MANY, 0.5)}
+    after = {"A": {q: 0.5 for q in MANY if q != "q00"} | {"q01": -1.9}}
+    verdict = gate(after, before, alpha=0.05)
+    assert verdict.passed
+    assert "cannot tell that from chance (p 0.5000)" in verdict.blind[0]
+    assert verdict.measures[0].paired_delta == pytest.approx(-2.4 / 59)
+
+
+def test_no_interval_of_pairs_stands_beside_a_change_of_others(gate: Gate) -> None:
+    rng = [0.01 * (i % 7) for i in range(60)]
+    before = {"A": dict.fromkeys(MANY, 0.5)}
+    after = {"A": {q: 0.5 + x for q, x in zip(MANY, rng, strict=True)}}
+    v = gate(after, before).measures[0]
+    assert v.low is not None
+    assert v.paired_delta == pytest.approx(v.delta)
+    after["A"].pop("q00")
+    v = gate(after, before).measures[0]
+    assert (v.low, v.high) == (None, None)
+
+
+def test_a_loss_that_cannot_be_is_not_looked_for(gate: Gate) -> None:
+    # of RR 0.5 no more than 0.5 can be lost; of a rise of Unjudged@10 from 0.2 no more than 0.8
+    rr = {"RR": dict.fromkeys(IDS, 0.5)}
+    assert gate(rr, rr, alpha=0.05, max_drop=0.5).blind == ()
+    assert len(gate(rr, rr, alpha=0.05, max_drop=0.49).blind) == 1
+    unjudged = {"Unjudged@10": dict.fromkeys(IDS, 0.2)}
+    assert gate(unjudged, unjudged, alpha=0.05, max_drop=0.8).blind == ()
+    assert len(gate(unjudged, unjudged, alpha=0.05, max_drop=0.79).blind) == 1
+    # a count of wrong results has no end
+    wrong = {"NumNonrelJudgedRet": dict.fromkeys(IDS, 5.0)}
+    assert len(gate(wrong, wrong, alpha=0.05, max_drop=100).blind) == 1
+
+
+def test_p_of_just_alpha_is_significant(gate: Gate) -> None:
+    # three of three fall: p = 1/8
+    before = {"A": dict.fromkeys(IDS[:3], 0.5)}
+    after = {"A": {q: 0.4 - i / 100 for i, q in enumerate(IDS[:3])}}
+    assert not gate(after, before, alpha=0.125).passed
+    assert gate(after, before, alpha=0.1249).passed
+
+
+def test_where_so_many_are_tested_that_p_cannot_be_low_enough_it_says_so(
+    scored: Callable[..., SystemScores], accepted: Callable[..., Baseline]
+) -> None:
+    # 0.001 / 100 is 1/100,000, which a p of 1/100,001 is under; 0.001 / 101 is not
+    def verdict(n: int) -> Verdict:
+        names = [f"M{i}" for i in range(n)]
+        before = {m: dict.fromkeys(MANY + [f"r{i}" for i in range(40)], 0.5) for m in names}
+        after = {m: {**values, "q01": 0.51} for m, values in before.items()}
+        return decide(scored(after), accepted(before), GatePolicy(system="s", alpha=0.001))
+
+    assert verdict(100).blind == ()
+    assert "so many limits tested together no loss is ever significant" in verdict(101).blind[0]
+
+
+def test_with_alpha_noise_is_not_suggested_to_be_accepted(gate: Gate) -> None:
+    before = {"A": dict.fromkeys(MANY, 0.5)}
+    # means rise by 0.03: once by one query, once by all
+    noise = {"A": {**before["A"], "q01": 2.3}}
+    real = {"A": {q: 0.53 + 0.001 * (i % 3 - 1) for i, q in enumerate(MANY)}}
+    for after, is_suggested in ((noise, False), (real, True)):
+        told = " ".join(gate(after, before, alpha=0.05).suggestions)
+        assert ("baseline accept" in told) is is_suggested
+        assert "baseline accept" in " ".join(gate(after, before).suggestions)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from searchmark.gate.evidence import pair, smallest_loss, weigh
+from searchmark.gate.verdict import least_caught
 
 FALLEN = {"q1": 0.1, "q2": 0.2, "q3": 0.3, "q4": 0.4, "q5": 0.5}
 ZERO = dict.fromkeys(FALLEN, 0.0)
@@ -66,6 +67,28 @@ def test_the_smallest_loss_is_two_and_a_half_errors_of_the_mean() -> None:
     before = dict.fromkeys(ids, 0.5)
     after = {q: 0.5 + 0.1 * (-1) ** i for i, q in enumerate(ids)}
     assert smallest_loss(pair(before, after), 0.05) == pytest.approx(0.01243, rel=0.01)
+
+
+def test_the_loss_of_pairs_is_in_the_unit_of_the_measure() -> None:
+    before, after = {"a": 0.1, "b": 0.4, "c": 1.0}, {"a": 0.05, "b": 0.2, "d": 1.0}
+    # a and b: means 0.25 and 0.125, sums 0.5 and 0.25, geometric means 0.2 and 0.1
+    for how, loss in (("mean", 0.125), ("sum", 0.25), ("geometric", 0.1)):
+        found = pair(before, after, aggregate=how)  # type: ignore[arg-type]
+        assert found.loss == pytest.approx(loss)
+        assert found.n_alone == 2
+        turned = pair(before, after, aggregate=how, higher_is_better=False)  # type: ignore[arg-type]
+        assert turned.loss == pytest.approx(-loss)
+    assert pair(before, after, within={"a", "c"}).n_alone == 1
+    assert pair({}, {"d": 1.0}).loss == 0.0
+
+
+def test_what_is_caught_is_significant_and_beyond_the_limit() -> None:
+    # 0.84 errors of 0.01 above a limit of 0.02; under a detectable 0.03, above one of 0.025
+    assert least_caught(0.02, 0.03, 0.01) == 0.03
+    assert least_caught(0.02, 0.025, 0.01) == pytest.approx(0.0284, abs=1e-4)
+    assert least_caught(0.02, None, 0.01) == pytest.approx(0.0284, abs=1e-4)
+    assert least_caught(None, 0.03, 0.01) is None
+    assert least_caught(0.02, None, None) is None
 
 
 def test_a_sum_is_weighed_as_a_sum() -> None:

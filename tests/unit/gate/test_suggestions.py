@@ -13,8 +13,22 @@ from searchmark.gate.verdict import MeasureVerdict, Verdict
 IDS = [f"q{i:03}" for i in range(100)]
 
 
-def held(measure: str, detectable: float | None, limit: float | None = 0.02) -> MeasureVerdict:
-    return MeasureVerdict(measure, None, 0.5, 0.5, limit, None, None, detectable=detectable)
+def held(
+    measure: str, detectable: float | None, limit: float | None = 0.02, baseline: float = 0.5
+) -> MeasureVerdict:
+    """Return a verdict of a measure whose error is two fifths of what it detects."""
+    error = None if detectable is None else 0.4 * detectable
+    return MeasureVerdict(
+        measure,
+        None,
+        baseline,
+        0.5,
+        limit,
+        None,
+        None,
+        detectable=detectable,
+        standard_error=error,
+    )
 
 
 def verdict(*measures: MeasureVerdict) -> Verdict:
@@ -40,8 +54,10 @@ def test_a_limit_that_the_queries_cannot_show_is_named() -> None:
     (sentence,) = find_suggestions(found, GatePolicy(system="s", alpha=0.1))
     assert sentence == (
         "max_drop is smaller than the losses these queries reveal of A: ask more queries, or set "
-        "max_drop = 0.031 (the smallest loss that is found four times in five at alpha 0.1: "
-        "A 0.031, B 0.012)"
+        # 0.031 + 0.8416 x 0.0124 = 0.0414 and 0.031 + 0.8416 x 0.0048 = 0.0350
+        "max_drop = 0.031 (found significant four times in five at alpha 0.1: A 0.031, B 0.012; "
+        "the gate fails a true loss of exactly max_drop one time in two, and four times in five "
+        "from A 0.042, B 0.036 on)"
     )
 
 
@@ -56,6 +72,24 @@ def test_a_share_is_answered_with_a_share() -> None:
     policy = GatePolicy(system="s", max_drop="2%")
     (sentence,) = find_suggestions(verdict(held("A", 0.031, 0.01)), policy)
     assert 'set max_drop = "6.2%" (' in sentence
+    # 6.2% of 0.5, and 0.8416 x 0.0124 more
+    assert "four times in five from A 0.042 on" in sentence
+
+
+@pytest.mark.parametrize("baseline", [0.0, 1e-320, 0.0309, 0.031])
+def test_a_share_that_no_policy_takes_is_a_number_instead(baseline: float) -> None:
+    policy = GatePolicy(system="s", max_drop="2%")
+    (*_, sentence) = find_suggestions(verdict(held("A", 0.031, 0.0, baseline)), policy)
+    wanted = 'max_drop = "100%"' if baseline == 0.031 else "max_drop = 0.031"
+    assert f"set {wanted} (" in sentence
+
+
+def test_measures_that_nothing_can_be_said_of_are_named() -> None:
+    found = verdict(held("A", 0.0101), held("B", None), held("C", None), held("D", None, None))
+    (sentence,) = find_suggestions(found, GatePolicy(system="s"))
+    assert sentence.endswith("; nothing can be said of B and C")  # D is held to a floor only
+    (all_known,) = find_suggestions(verdict(held("A", 0.0101)), GatePolicy(system="s"))
+    assert "nothing can be said" not in all_known
 
 
 def test_where_nothing_moved_nothing_is_suggested() -> None:
