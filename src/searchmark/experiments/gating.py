@@ -13,6 +13,7 @@ from searchmark.experiments.stored import Values, stored_scores
 from searchmark.gate.baseline import (
     Baseline,
     baseline_of,
+    check_categories,
     differences,
     read_baseline,
     write_baseline,
@@ -50,7 +51,10 @@ def check_named(project: Project) -> None:
     if gate.pinned or gate.category_max_drop or gate.category_floors:
         queries = read_queries(project.queries)
         problems += pinned_problems(gate, queries.query_ids)
-        problems += category_problems(gate, _judged_categories(project, queries))
+        if project.file.complete:  # then a query without judgments is scored too
+            problems += category_problems(gate, set(filter(None, queries.categories)), "query")
+        else:
+            problems += category_problems(gate, _judged_categories(project, queries))
     if problems:
         raise ProjectError(project.path, problems)
 
@@ -74,6 +78,7 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
     experiment.check([project.gate.system])
     policy = project.gate.renamed(_written(project))
     known = background_of(experiment.inputs)
+    check_categories(project.baseline, baseline, known.groups.category)
     verdict = decide(scores, baseline, policy, known)
     if verdict.suggested_max_drop is None:
         found = suggestion_from_others(scores, _others(project, experiment), policy, known)

@@ -15,6 +15,9 @@ CHANGEABLE = ("corpus",)
 DEFAULT_ALPHA = 0.05
 """The level at which sizes are reckoned where the policy asks for no significance."""
 
+MIN_ALPHA = 0.001
+"""Drawn signs give no p under 1/100,001, and Holm shares alpha among all that is tested."""
+
 MAX_ALPHA = 0.25
 """A gate that takes one loss in four for real by chance alone tests nothing."""
 
@@ -94,10 +97,8 @@ def find_problems(
     found += _drop_problems("gate.max_drop", policy.max_drop)
     for category, drop in policy.category_max_drop.items():
         found += _drop_problems(f"gate.category_max_drop.{category}", drop)
-    if policy.alpha is not None and not 0 < policy.alpha <= MAX_ALPHA:
-        found.append(
-            Problem("gate.alpha", f"{policy.alpha:g} is not above 0 and at most {MAX_ALPHA:g}")
-        )
+    if policy.alpha is not None:
+        found += _alpha_problems(policy.alpha)
     found += [
         Problem(f"gate.measures[{i}]", _unknown_measure(name, measures))
         for i, name in enumerate(policy.measures or [])
@@ -129,8 +130,13 @@ def pinned_problems(policy: GatePolicy, query_ids: Collection[str]) -> list[Prob
     ]
 
 
-def category_problems(policy: GatePolicy, categories: Collection[str]) -> list[Problem]:
-    """Report every category with a limit that no judged query belongs to."""
+def category_problems(
+    policy: GatePolicy, categories: Collection[str], of: str = "judged query"
+) -> list[Problem]:
+    """Report every category with a limit that no scored query belongs to.
+
+    `of` says which queries are scored.
+    """
     limits: dict[str, Collection[str]] = {
         "category_max_drop": policy.category_max_drop,
         "category_floors": policy.category_floors,
@@ -138,7 +144,7 @@ def category_problems(policy: GatePolicy, categories: Collection[str]) -> list[P
     return [
         Problem(
             f"gate.{key}.{category}",
-            f"no judged query is of category '{category}'; {nearest(category, categories)}",
+            f"no {of} is of category '{category}'; {nearest(category, categories)}",
         )
         for key, limited in limits.items()
         for category in limited
@@ -146,10 +152,28 @@ def category_problems(policy: GatePolicy, categories: Collection[str]) -> list[P
     ]
 
 
+def _alpha_problems(alpha: float) -> list[Problem]:
+    if MIN_ALPHA <= alpha <= MAX_ALPHA:
+        return []
+    if alpha < MIN_ALPHA:
+        return [
+            Problem(
+                "gate.alpha",
+                f"{alpha:g} is less than {MIN_ALPHA:g}: the test's p is never under 1/100,001 and "
+                "alpha is shared by all limits, so that no loss might ever fail",
+            )
+        ]
+    return [Problem("gate.alpha", f"{alpha:g} is not between {MIN_ALPHA:g} and {MAX_ALPHA:g}")]
+
+
 def _drop_problems(key: str, drop: float | str) -> list[Problem]:
     if isinstance(drop, str):
         if share_of(drop) is not None:
             return []
+        if _SHARE.fullmatch(drop):
+            return [
+                Problem(key, f"'{drop}' is more than 100%; give a share up to that or a number")
+            ]
         return [Problem(key, f"'{drop}' is neither a number nor a share such as \"2%\"")]
     if math.isfinite(drop) and drop >= 0:
         return []

@@ -1,11 +1,12 @@
 """The gate of a whole project: what it reads from the files, and what it finds in the store."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from searchmark.errors import ProjectError
+from searchmark.errors import InputError, ProjectError
 from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.gating import accept_baseline, run_gate
 from searchmark.gate.verdict import Verdict
@@ -17,7 +18,7 @@ corpus = "c.jsonl"
 queries = "q.jsonl"
 qrels = "r.qrels"
 measures = {measures}
-complete = true
+complete = {complete}
 [systems.ours]
 use = "run"
 path = "ours.run"
@@ -42,7 +43,13 @@ def write_run(folder: Path, name: str, ranks: Ranks) -> None:
     (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
 
 
-def make(folder: Path, gate: str = "", measures: str = '["MRR"]', cluster: bool = False) -> Project:
+def make(
+    folder: Path,
+    gate: str = "",
+    measures: str = '["MRR"]',
+    cluster: bool = False,
+    complete: bool = False,
+) -> Project:
     docs = ("right", "wrong1", "wrong2")
     (folder / "c.jsonl").write_text("".join(f'{{"_id": "{d}", "title": "{d}"}}\n' for d in docs))
     (folder / "q.jsonl").write_text(
@@ -54,7 +61,9 @@ def make(folder: Path, gate: str = "", measures: str = '["MRR"]', cluster: bool 
         )
     )
     (folder / "r.qrels").write_text("".join(f"q{q} 0 right 1\n" for q in range(N)))
-    (folder / "searchmark.toml").write_text(PROJECT.format(gate=gate, measures=measures))
+    (folder / "searchmark.toml").write_text(
+        PROJECT.format(gate=gate, measures=measures, complete=str(complete).lower())
+    )
     write_run(folder, "ours", {})
     write_run(folder, "other", {q: 2 for q in range(0, N, 2)})
     return read_project(folder)
@@ -98,6 +107,59 @@ def test_a_category_that_nobody_judged_is_as_unknown(tmp_path: Path) -> None:
     (tmp_path / "r.qrels").write_text("".join(f"q{q} 0 right 1\n" for q in range(4, N)))
     with pytest.raises(ProjectError, match="no judged query is of category 'x'; known: y"):
         accept_baseline(project)
+
+
+def test_with_complete_judgments_a_category_without_any_is_held(tmp_path: Path) -> None:
+    # x has no right document: nothing may be found there, and that is what its guard holds
+    gate = "category_max_drop = {x = 0}\nmax_drop = 1"
+    project = make(tmp_path, gate, '["NoAnswer"]', complete=True)
+    (tmp_path / "r.qrels").write_text("".join(f"q{q} 0 right 1\n" for q in range(4, N)))
+    write_run(tmp_path, "ours", {})
+    lines = (tmp_path / "ours.run").read_text().splitlines(keepends=True)
+    silent = "".join(line for line in lines if line.split()[0] not in {"q0", "q1", "q2", "q3"})
+    (tmp_path / "ours.run").write_text(silent)
+    accept_baseline(project)
+    assert run_gate(project).passed
+    write_run(tmp_path, "ours", {})
+    (because,) = run_gate(project).because
+    assert because.startswith("NoAnswer in category x fell by 1.0000")
+
+
+def test_with_complete_judgments_an_unknown_category_is_one_of_no_query(tmp_path: Path) -> None:
+    project = make(tmp_path, "category_max_drop = {xx = 0.1}", complete=True)
+    with pytest.raises(ProjectError, match="no query is of category 'xx'; did you mean 'x'"):
+        run_gate(project)
+
+
+def test_a_category_whose_number_was_changed_in_the_baseline_is_refused(tmp_path: Path) -> None:
+    project = make(tmp_path, "category_max_drop = {x = 0.1}")
+    accept_baseline(project)
+    text = json.loads(project.baseline.read_text())
+    text["by_category"]["x"]["RR"] = 0.2
+    project.baseline.write_text(json.dumps(text))
+    with pytest.raises(InputError, match=r"RR in category x is 0\.2, but .* come to 1"):
+        run_gate(project)
+
+
+def test_a_loss_of_queries_that_are_no_longer_answered_fails(tmp_path: Path) -> None:
+    # the eight best no longer count, and one of the others improves
+    project = make(tmp_path, "alpha = 0.05", '["RR(missing=skip)"]')
+    write_run(tmp_path, "ours", {q: 3 for q in range(8, N)})
+    accept_baseline(project)
+    write_run(tmp_path, "ours", {q: 3 for q in range(9, N)})
+    kept = (tmp_path / "ours.run").read_text().splitlines(keepends=True)
+    (tmp_path / "ours.run").write_text("".join(x for x in kept if int(x.split()[0][1:]) >= 8))
+    verdict = run_gate(project)
+    (because,) = verdict.because
+    # (8 x 1 + 16 / 3) / 24 = 0.5556 -> (1 + 15 / 3) / 16 = 0.375; the 16 gained (2/3) / 16 = 0.0417
+    assert because.endswith(
+        " fell by 0.1806 (0.5556 -> 0.3750), more than the 0.02 allowed; over the 16 queries with "
+        "a value in both it got better by 0.0417, which does not explain that, so the limit alone "
+        "decides"
+    )
+    (v,) = verdict.measures
+    assert (v.low, v.high) == (None, None)
+    assert v.paired_delta == pytest.approx(2 / 3 / 16)
 
 
 @pytest.mark.parametrize("keys", ['measures = ["MRR"]', "floors = {MRR = 0.99}"])

@@ -9,6 +9,10 @@ from searchmark.gate.policy import (
     share_of,
 )
 
+TOO_FINE = (
+    "the test's p is never under 1/100,001 and alpha is shared by all limits, so that no loss "
+    "might ever fail"
+)
 MEASURES = ["nDCG@10", "RBPResidual", "NumRet", "SNR@10"]
 
 
@@ -50,9 +54,15 @@ def test_a_share_is_taken_of_the_size_of_the_baseline() -> None:
     [
         ({"max_drop": "2"}, "gate.max_drop", "'2' is neither a number nor a share such as \"2%\""),
         ({"max_drop": float("nan")}, "gate.max_drop", "nan is not 0 or more"),
-        ({"alpha": 0.0}, "gate.alpha", "0 is not above 0 and at most 0.25"),
-        ({"alpha": 0.3}, "gate.alpha", "0.3 is not above 0 and at most 0.25"),
-        ({"alpha": float("nan")}, "gate.alpha", "nan is not above 0 and at most 0.25"),
+        (
+            {"max_drop": "340%"},
+            "gate.max_drop",
+            "'340%' is more than 100%; give a share up to that or a number",
+        ),
+        ({"alpha": 0.0}, "gate.alpha", f"0 is less than 0.001: {TOO_FINE}"),
+        ({"alpha": 0.0009}, "gate.alpha", f"0.0009 is less than 0.001: {TOO_FINE}"),
+        ({"alpha": 0.3}, "gate.alpha", "0.3 is not between 0.001 and 0.25"),
+        ({"alpha": float("nan")}, "gate.alpha", "nan is not between 0.001 and 0.25"),
         ({"category_max_drop": {"x": -0.1}}, "gate.category_max_drop.x", "-0.1 is not 0 or more"),
         (
             {"floors": {"nDCG@10": 1.1}},
@@ -83,6 +93,7 @@ def test_a_limit_that_cannot_be_is_told(keys: dict[str, object], key: str, messa
 @pytest.mark.parametrize(
     "keys",
     [
+        {"max_drop": "100%", "alpha": 0.001},
         {"max_drop": "2%", "alpha": 0.05, "category_max_drop": {"x": "5%", "y": 0.1}},
         {"floors": {"nDCG@10": 1.0, "RBPResidual": 0.3, "SNR@10": -20}},
         # a count is added up over the queries, so one query's range says nothing
