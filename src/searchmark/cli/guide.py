@@ -129,16 +129,21 @@ def _wants_restart(talk: "Talk") -> bool:
 
 
 def _restart(talk: "Talk", project: "Project", found: "Diagnosis", setup: "Evidence") -> None:
+    from searchmark.errors import InputError
     from searchmark.experiments.restart import suggest_project, write_suggestion
 
     suggestion = suggest_project(project, found.groups, setup)
     for note in suggestion.notes:
-        talk.tell(f"- {note}")
+        talk.tell(f"- by hand: {note}")
     if not suggestion.diff:
         talk.tell("No change of the project file is suggested: what was found is mended elsewhere.")
         return
-    path = write_suggestion(suggestion, project, overwrite=True)
     talk.tell(suggestion.diff.rstrip("\n"))
+    try:
+        path = write_suggestion(suggestion, project)
+    except InputError as error:  # one that was written before, and may have been edited since
+        talk.tell(str(error))
+        return
     talk.tell(f"Written: {path}. Review it, then 'searchmark diagnose {shlex.quote(str(path))}'.")
 
 

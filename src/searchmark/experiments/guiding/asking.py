@@ -1,6 +1,7 @@
 """Systems asked before anything is judged; their answers are kept and not asked for again."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,14 @@ from searchmark.version import __version__
 
 
 class Asked(NamedTuple):
-    """What each system answered, and how many of the calls were made just now."""
+    """What each system answered, how many of the calls were made just now, and when the first was.
+
+    `since` is a date and time, None where there are only new calls.
+    """
 
     calls: Mapping[str, tuple[Call, ...]]
     n_new: int
+    since: str | None = None
 
     @property
     def failures(self) -> list[tuple[str, Call]]:
@@ -44,6 +49,7 @@ def ask_systems(
     store = Store(project.folder / ".searchmark")
     found: dict[str, tuple[Call, ...]] = {}
     n_new = 0
+    since = _oldest(project)
     with Pool(
         project.systems, corpus, folder=project.folder, cache=store.folder, progress=progress
     ) as pool:
@@ -62,13 +68,19 @@ def ask_systems(
                     )
                 )
                 n_new += len(queries) - before
-    return Asked(found, n_new)
+    return Asked(found, n_new, since)
 
 
 def forget_answers(project: Project) -> None:
     """Forget what was answered: a system may answer otherwise the next time."""
     for path in _folder(project).glob("*.jsonl"):
         path.unlink()
+
+
+def _oldest(project: Project) -> str | None:
+    """Return when the oldest kept answers were given."""
+    times = [path.stat().st_mtime for path in _folder(project).glob("*.jsonl")]
+    return f"{datetime.fromtimestamp(min(times), UTC):%Y-%m-%d %H:%M} UTC" if times else None
 
 
 def _folder(project: Project) -> Path:

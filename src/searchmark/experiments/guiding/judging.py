@@ -45,6 +45,8 @@ def ask_project(walk: Walk, project: Project, progress: Progress | None) -> tupl
     )
     if asked.n_new:
         walk.begin("run")
+    elif asked.since:
+        walk.talk.tell(f"Answers of {asked.since} are kept; --restart-step run asks anew.")
     _tell_failures(walk, asked)
     empty = _without_answers(asked, queries, k)
     if empty:
@@ -91,7 +93,7 @@ def judge_project(walk: Walk, project: Project, asked: Asked, corpus: Corpus) ->
             walk.begin("judge", f"{n_all - left:,} of {n_all:,} documents done, {left:,} to go")
             judge_with_keys(walk, judging)
         elif left and not project.file.complete:
-            _leave_sheet(walk, judging, left)
+            _leave_sheet(walk, judging, left, is_begun=bool(read_grades(project.qrels)))
     return bool(read_grades(project.qrels))
 
 
@@ -141,15 +143,17 @@ def _take_given(
     )
 
 
-def _leave_sheet(walk: Walk, judging: Judging, left: int) -> None:
+def _leave_sheet(walk: Walk, judging: Judging, left: int, *, is_begun: bool) -> None:
     """Write what is left to judge into a file; nothing judged at all is an error."""
     path = walk.folder / SHEET
     _check_taken(judging, path)
     write_sheet(path, judging.pools, judging.decided, judging.documents)
     fix = f"fill in its column 'grade' (3, 2, 1, 0) and call again with --judgments {path}"
-    if left == n_pooled(judging.pools):
-        raise InputError(f"none of {left:,} documents is judged yet", path=path, fix=fix)
-    walk.talk.tell(f"{path}: {left:,} documents within {judging.k} are not judged; {fix}")
+    if not is_begun:
+        raise InputError(
+            f"nothing is judged yet, of {counted(left, 'document')}", path=path, fix=fix
+        )
+    walk.talk.tell(f"{path}: {counted(left, 'document')} within {judging.k} left to judge; {fix}")
 
 
 def _check_taken(judging: Judging, path: Path) -> None:
