@@ -91,7 +91,8 @@ class Column:
 
     def __init__(self, hits: "Hits", measure: Measure, ideals: Ideals) -> None:
         self.hits, self.measure = hits, measure
-        self.values = values(hits, measure)
+        raw = measure.spec.compute(view(hits, docs_flag(measure)), measure)
+        self.values, self.is_empty = settle(raw, hits, measure), np.isnan(raw)
         self.best = ceiling(hits, measure, ideals)
         shown = view(hits)
         self.n_results = results_within(shown, measure.cutoff)
@@ -119,6 +120,7 @@ class Column:
             unjudged_share=(
                 float(1 - self.n_judged[chosen].sum() / n_results) if n_results else None
             ),
+            n_empty=int((kept & self.is_empty).sum()),
         )
 
 

@@ -19,7 +19,8 @@ class Mean(NamedTuple):
     `n_skipped` how many the conventions left out, `unjudged_share` the share of the results within
     the cutoff that nobody judged (None where nothing was returned). `low` to `high` is where the
     mean over all queries like these may lie, `interval` how that was found ("bca", "wilson", ...);
-    None where nothing can be told, and `interval_note` says why.
+    None where nothing can be told, and `interval_note` says why. `n_empty` of the `n_queries` have
+    nothing relevant, so that their value is a convention.
     """
 
     measure: str
@@ -33,6 +34,7 @@ class Mean(NamedTuple):
     high: float | None = None
     interval: str | None = None
     interval_note: str | None = None
+    n_empty: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ def with_intervals(
         values = scores.per_query[mean.measure]
         if category is not None:
             values = {q: x for q, x in values.items() if groups.category.get(q) == category}
+        if _is_convention(mean, values):
+            note = f"no query has anything relevant, so each counts {mean.value:g} by convention"
+            return mean._replace(interval="none", interval_note=note)
         found = _interval(values, by_name[mean.measure], groups.cluster, level)
         if found is None:
             return mean
@@ -52,6 +55,11 @@ def with_intervals(
         per_query=scores.per_query,
         n_failed=scores.n_failed,
     )
+
+
+def _is_convention(mean: Mean, values: Mapping[str, float]) -> bool:
+    """Tell whether the mean is the same whatever is returned: no sample, so without an interval."""
+    return 0 < mean.n_empty == len(values) and len(set(values.values())) == 1
 
 
 def _around(value: float | None, found: Interval) -> tuple[float | None, float | None]:

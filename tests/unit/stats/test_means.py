@@ -52,3 +52,38 @@ def test_the_mean_is_never_outside(n: int) -> None:
         assert mean.high is not None
         assert mean.value is not None
         assert 0 <= mean.low <= mean.value <= mean.high <= 1
+
+
+def test_what_is_1_by_convention_has_no_interval() -> None:
+    # nobody can be right or wrong on queries that have nothing relevant
+    judged = {"q1": {"a": 0}, "q2": {"b": 0}, "q3": {"a": 0}}
+    run = {q: {"a": 1.0} for q in judged}
+    scores = evaluate(
+        judged, {"x": run}, ["nDCG@10", "RR", "P@1"], profile="graded"
+    ).evaluation.systems[0]
+    for measure, value in (("nDCG@10", 1), ("RR", 0), ("P@1", 0)):
+        found = scores.mean(measure)
+        assert (found.value, found.n_empty, found.n_queries) == (value, 3, 3)
+        assert (found.low, found.high, found.interval) == (None, None, "none")
+        assert found.interval_note == (
+            f"no query has anything relevant, so each counts {value} by convention"
+        )
+
+
+def test_one_query_with_something_relevant_makes_it_a_sample() -> None:
+    judged = {"q1": {"a": 1}, "q2": {"b": 0}, "q3": {"a": 0}}
+    run = {q: {"a": 1.0} for q in judged}
+    found = (
+        evaluate(judged, {"x": run}, ["nDCG@10"], profile="graded").evaluation.systems[0].means[0]
+    )
+    assert (found.value, found.n_empty, found.interval) == (1.0, 2, "wilson")
+
+
+def test_what_was_not_answered_is_no_convention() -> None:
+    judged = {"q1": {"a": 0}, "q2": {"b": 0}}
+    found = (
+        evaluate(judged, {"x": {"q1": {"a": 1.0}}}, ["nDCG@10"], profile="graded")
+        .evaluation.systems[0]
+        .means[0]
+    )
+    assert (found.value, found.interval) == (0.5, "wilson")  # 1 for q1, 0 for the missing q2
