@@ -77,7 +77,9 @@ def _free_points(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
         rest = values(found, free[0])[~empty]
         parts.append(f"{system} {float(np.nanmean(rest)):.4f}")
     yield (
-        f"{names} count 1 for each of the {n_empty} queries without an answer, whatever is "
+        f"{names} {'counts' if len(free) == 1 else 'count'} 1 for "
+        + (f"each of the {n_empty} queries" if n_empty > 1 else "the one query")
+        + " without an answer, whatever is "
         f"returned; over the other {len(empty) - n_empty}, {free[0]} is {', '.join(parts)}."
     )
 
@@ -116,7 +118,9 @@ def _same_everywhere(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
     by_system = [values(found, measure) for found in hits.values()]
     best = ceiling(next(iter(hits.values())), measure)
     names = np.array([category.get(q) or "" for q in inputs.judged.query_ids], dtype=object)
-    for name in sorted({n for n in names if n}):
+    known = by_system if best is None else [*by_system, best]
+    with_value = ~np.isnan(known).any(axis=0)
+    for name in sorted({n for n in names[with_value] if n}):
         means = {round(float(np.nanmean(v[names == name])), 9) for v in by_system}
         top = 1.0 if best is None else float(np.nanmean(best[names == name]))
         if len(means) == 1 and (mean := means.pop()) < top - 1e-9:

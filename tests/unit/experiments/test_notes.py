@@ -1,0 +1,54 @@
+"""What the means of a table hide: sentences worked out by hand, and categories without a value."""
+
+from pathlib import Path
+
+import pytest
+
+from searchmark.experiments.experiment import run_experiment
+from searchmark.project import read_project
+
+PROJECT = """
+corpus = "c.jsonl"
+queries = "q.jsonl"
+qrels = "r.qrels"
+measures = {measures}
+complete = true
+[systems.words]
+use = "bm25"
+[systems.others]
+use = "bm25"
+k1 = 0.5
+"""
+# words do not look at filters: query 1 asks for English and gets a German document beside it
+FILES = {
+    "c.jsonl": (
+        '{"_id": "a", "title": "red", "lang": "en"}\n{"_id": "b", "title": "red", "lang": "de"}\n'
+    ),
+    "q.jsonl": (
+        '{"_id": "1", "text": "red", "category": "filtered", "filters": {"lang": "en"}}\n'
+        '{"_id": "2", "text": "red", "category": "plain"}\n'
+        '{"_id": "3", "text": "violet", "category": "nothing"}\n'
+    ),
+    "r.qrels": "1 0 a 1\n2 0 a 1\n",
+}
+
+
+def notes_of(folder: Path, measures: str) -> tuple[str, ...]:
+    files = {**FILES, "searchmark.toml": PROJECT.format(measures=measures)}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return run_experiment(read_project(folder)).evaluation.notes
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_category_without_a_value_is_passed_over(tmp_path: Path) -> None:
+    found = notes_of(tmp_path, '["FilterOK@10"]')
+    assert "Category filtered: FilterOK@10 is 0.500 in every system." in found
+    assert not any("plain" in note or "nan" in note for note in found)
+
+
+def test_one_measure_counts_and_two_count(tmp_path: Path) -> None:
+    one = [n for n in notes_of(tmp_path, '["nDCG@10"]') if "without an answer, whatever" in n]
+    assert one[0].startswith("nDCG@10 counts 1 for the one query without an answer, whatever is")
+    two = [n for n in notes_of(tmp_path, '["nDCG@10", "R@20"]') if "without an answer, what" in n]
+    assert two[0].startswith("nDCG@10 and R@20 count 1 for the one query without an answer,")
