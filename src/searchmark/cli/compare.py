@@ -35,7 +35,9 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05)
 @click.option("--resamples", type=click.IntRange(min=100), help="Draw so many for the intervals.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of everything drawn.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything drawn."
+)
 @format_option
 @digits_option
 def compare(path: Path, runs: tuple[Path, ...], form: str, digits: int, **given: Any) -> None:

@@ -110,6 +110,7 @@ def test_it_is_read_without_a_course(files: Path, capsys: pytest.CaptureFixture[
         (["qrels", "first.run", "second.run", "--reference", "frist"], "no run is called 'frist'"),
         (["qrels", "first.run", "second.run", "-m", "nope"], "nope"),
         (["qrels", "first.run", "gone.run"], "no such file"),
+        (["qrels", "first.run", "second.run", "--seed", "-1"], "-1 is not in the range x>=0"),
     ],
 )
 def test_what_cannot_be_compared_is_said(
