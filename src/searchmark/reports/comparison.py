@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from searchmark.reports.evaluation import noted
 from searchmark.reports.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -74,12 +75,17 @@ def _drawing(c: "Comparison", reach: float) -> str:
     def at(value: float) -> int:
         return HALF + round(sign * value / reach * HALF)
 
+    middle = at(c.delta)
     if c.low is not None and c.high is not None:
         first, last = sorted((at(c.low), at(c.high)))
+        if (c.low > 0) == (sign > 0) and (c.low > 0 or c.high < 0):  # all better: begins beside 0
+            first, last, middle = (max(cell, HALF + 1) for cell in (first, last, middle))
+        elif c.low > 0 or c.high < 0:
+            first, last, middle = (min(cell, HALF - 1) for cell in (first, last, middle))
         cells[first : last + 1] = [_LINE] * (last - first + 1)
         if first <= HALF <= last:
             cells[HALF] = _CROSSED
-    cells[at(c.delta)] = _MIDDLE
+    cells[middle] = _MIDDLE
     return "".join(cells)
 
 
@@ -98,9 +104,13 @@ def sentences(family: "Family") -> list[str]:
         for words in ("better", "worse"):
             if found := [c for c in pair if c.words == words]:
                 trusted.append(f"{b} is {words} than {a} on {_listed(map(_with_delta, found))}.")
-        if found := [c for c in pair if c.words == "cannot tell" and c.delta is not None]:
+        unsure = [c for c in pair if c.words == "cannot tell" and c.delta is not None]
+        if found := [c for c in unsure if not c.is_out_of_reach]:
             sizes = _listed(map(_with_p, found))
             others.append(f"{b} beside {a}: what they differ by may be chance on {sizes}.")
+        if found := [c for c in unsure if c.is_out_of_reach]:
+            sizes = f"{_listed(map(_with_delta, found))}: {found[0].note}"
+            others.append(f"{b} beside {a}: no p is small enough on {sizes}.")
         if found := [c for c in pair if c.words == "same"]:
             others.append(f"{b} and {a} are the same on every query in {_listed(_names(found))}.")
         others += [
@@ -123,7 +133,7 @@ def _with_p(c: "Comparison") -> str:
     """Return a difference that cannot be told from chance, and what could be."""
     seen = "" if c.detectable is None else f"; one under {c.detectable:.3f} goes unseen here"
     p = "" if c.p_adjusted is None else f", p {_equals(c.p_adjusted)}"
-    note = f"; {c.note}" if c.note else ""
+    note = f"; {c.note}" if c.note and c.note != c.interval_note else ""
     return f"{c.measure} ({c.delta:+.4f}{p}{seen}{note})"
 
 
@@ -146,12 +156,46 @@ def footing(family: "Family") -> Iterator[str]:
     """Yield how the numbers were made."""
     first = next(iter(family.comparisons), None)
     if first is not None:
+        n_tested = sum(c.p is not None for c in family.comparisons)
+        corrected = ", after correction" if family.correction != "none" and n_tested > 1 else ""
         yield (
-            "delta: the second mean taken from the first; [low, high]: where the true difference "
-            f"lies, 95 times in 100 ({first.interval_method}); p: how often chance alone would "
-            f"give a difference as large ({first.test} test), after correction"
+            f"delta: the second mean taken from the first; {_of_interval(family)}p: how often "
+            f"chance alone would give a difference as large ({first.test} test){corrected}"
         )
     yield family.sentence
+
+
+def _of_interval(family: "Family") -> str:
+    methods = [c.interval_method for c in family.comparisons if c.interval_method != "none"]
+    if not methods:
+        return ""
+    return (
+        f"[low, high]: where the true difference lies, {100 * family.level:g} times in 100 "
+        f"({methods[0]}); "
+    )
+
+
+def notes(family: "Family") -> tuple[str, ...]:
+    """Return what the reader needs; first, once each, why intervals are missing or rough."""
+    told: dict[tuple[str, bool], list[Comparison]] = {}
+    for c in family.comparisons:
+        if c.interval_note and c.delta is not None and c.words != "same":
+            told.setdefault((c.interval_note, c.low is None), []).append(c)
+    every = [noted(_named(found, family), note, is_none) for (note, is_none), found in told.items()]
+    return (*(["; ".join(every) + "."] if every else []), *family.notes)
+
+
+def _named(found: "Sequence[Comparison]", family: "Family") -> list[str]:
+    """Return differences by name: measures, and of which pair where that is not all of them."""
+    pairs = dict.fromkeys((c.a, c.b) for c in family.comparisons)
+    of_pair = {pair: tuple(c.measure for c in found if (c.a, c.b) == pair) for pair in pairs}
+    named = []
+    for measures in dict.fromkeys(names for names in of_pair.values() if names):
+        alike = [f"{b} vs {a}" for (a, b), names in of_pair.items() if names == measures]
+        if len(alike) == len(pairs):
+            return list(measures)
+        named += [f"{measure} ({', '.join(alike)})" for measure in measures]
+    return named
 
 
 TABLE_COLUMNS = (

@@ -1,12 +1,12 @@
 """An evaluation as tables: systems by measures, categories by measures, and what they rest on."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from searchmark.reports.table import Cell, Table, leaders
 
 if TYPE_CHECKING:
-    from searchmark.measures.summary import Evaluation, Mean, SystemScores
+    from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
 
 
 def comparison_table(evaluation: "Evaluation") -> Table:
@@ -105,30 +105,95 @@ def legend(comparison: Table) -> str:
     return "; ".join(parts)
 
 
+def query_set_lines(evaluation: "Evaluation", system: str | None = None) -> list[str]:
+    """Return what these queries can show, and which means have no interval, or a rough one.
+
+    With a `system` that of the first measure by category is told too.
+    """
+    told = _interval_notes(evaluation, system)
+    return sensitivity_lines(evaluation) + (["; ".join(told) + "."] if told else [])
+
+
+def _interval_notes(evaluation: "Evaluation", system: str | None) -> list[str]:
+    """Return each note of an interval in the tables once, with the names of all it is about."""
+    told: dict[tuple[str, bool], dict[str, None]] = {}
+    for scores in evaluation.systems:
+        for mean in scores.means:
+            if mean.interval_note:
+                key = (mean.interval_note, mean.low is None)
+                told.setdefault(key, {})[mean.measure] = None
+        for category, means in scores.by_category.items() if scores.system == system else ():
+            for mean in means[:1]:
+                key = (mean.interval_note or "", mean.low is None)
+                if mean.interval_note and mean.measure not in told.get(key, ()):
+                    told.setdefault(key, {})[f"{mean.measure} of {category}"] = None
+    return [noted(list(names), note, is_none) for (note, is_none), names in told.items()]
+
+
+def noted(names: Sequence[str], note: str, is_none: bool) -> str:
+    """Return a note of an interval behind what it is about."""
+    if not is_none:
+        return f"{_listed(names)}: {note}"
+    return f"{_listed(names)} {'has' if len(names) == 1 else 'have'} no interval: {note}"
+
+
 def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
     """Return what these queries can show, in a sentence or two; nothing where nobody asked."""
     overall = [s for s in evaluation.sensitivity if s.category is None]
     if not overall:
         return []
     first = overall[0]
-    counted = f" in {first.n_clusters:,} clusters" if first.n_clusters else ""
-    alike = [s for s in overall if s.n_queries == first.n_queries]
-    sizes = _listed([f"{s.detectable:.3f} {s.measure}" for s in alike])
-    basis = "the two most alike of these systems"
-    if first.basis != "pairs":
-        basis = "two unrelated systems like this one"
+    pairs = {s.pair for s in overall}
+    over: dict[tuple[int, int | None], list[Sensitivity]] = {}
+    for s in overall:
+        over.setdefault((s.n_queries, s.n_clusters), []).append(s)
+    parts = [
+        f"with {_over(*basis)} under {_sizes(alike, named=len(pairs) > 1)}"
+        for basis, alike in over.items()
+    ]
+    head = parts[0].replace("with", "With", 1).replace(" under", ", differences under", 1)
+    rest = f", {', '.join([*parts[1:-1], 'and ' + parts[-1]])}," if parts[1:] else ""
     lines = [
-        f"With {_queries(first.n_queries)}{counted}, differences under {sizes} are not detectable "
-        f"(by {basis}; 80% power at the 5% level)."
+        f"{head}{rest} are not detectable (by {_basis(evaluation, first, pairs)}; 80% power at the "
+        "5% level)."
     ]
     if first.needed:
         takes = _listed([f"{d:g} about {n:,}" for d, n in first.needed])
         lines[0] += f" To see a difference in {first.measure} of {takes} queries are needed."
-    parts = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
-    if parts:
-        each = ", ".join(f"{s.category} {s.detectable:.3f} ({s.n_queries:,})" for s in parts)
+    by_category = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
+    if by_category:
+        each = ", ".join(f"{s.category} {s.detectable:.3f} ({s.n_queries:,})" for s in by_category)
         lines.append(f"The least that each category (queries) shows in {first.measure}: {each}.")
     return lines
+
+
+def _over(n_queries: int, n_clusters: int | None) -> str:
+    return _queries(n_queries) + (f" in {n_clusters:,} clusters" if n_clusters else "")
+
+
+def _sizes(alike: "Sequence[Sensitivity]", *, named: bool) -> str:
+    """Return the least differences that are seen; those of one pair stand together."""
+    by_pair: dict[tuple[str, str] | None, list[str]] = {}
+    for s in alike:
+        by_pair.setdefault(s.pair, []).append(f"{s.detectable:.3f} {s.measure}")
+    return _listed(
+        [
+            _listed(sizes) + (f" ({' and '.join(pair)})" if named and pair else "")
+            for pair, sizes in by_pair.items()
+        ]
+    )
+
+
+def _basis(
+    evaluation: "Evaluation", first: "Sensitivity", pairs: "Set[tuple[str, str] | None]"
+) -> str:
+    """Return whose differences the sizes are of."""
+    if first.basis != "pairs":
+        return "two unrelated systems like this one"
+    if len(pairs) > 1:
+        return "the two systems most alike on each"
+    both = " and ".join(first.pair or ("two of these", "systems"))
+    return f"{both}, the two most alike" if len(evaluation.systems) > 2 else both
 
 
 def _listed(parts: Sequence[str]) -> str:

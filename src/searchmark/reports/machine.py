@@ -95,6 +95,7 @@ def comparison_json(family: "Family") -> str:
                     **{name: getattr(c, name) for name in TABLE_COLUMNS},
                     "p_by_test": dict(c.p_by_test),
                     "interval": c.interval_method,
+                    "interval_note": c.interval_note,
                     "n_clusters": c.n_clusters,
                     "note": c.note,
                 }
@@ -102,6 +103,7 @@ def comparison_json(family: "Family") -> str:
             ],
             "correction": family.correction,
             "alpha": family.alpha,
+            "level": family.level,
             "sentence": family.sentence,
             "detectable": dict(family.detectable),
             "notes": list(family.notes),

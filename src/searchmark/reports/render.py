@@ -59,7 +59,7 @@ def evaluation_text(
     elif evaluations.needs_counts(evaluation):
         tables.append(evaluations.counts_table(evaluation))
     conventions = evaluations.convention_lines(evaluation)
-    seen = tuple(evaluations.sensitivity_lines(evaluation))
+    seen = tuple(evaluations.query_set_lines(evaluation, system))
     legend = evaluations.legend(tables[0])
     if form == "markdown":
         notes = [("What these queries can show", seen), ("What the means hide", evaluation.notes)]
@@ -135,7 +135,7 @@ def comparison_text(family: "Family", form: str, look: Look = PLAIN) -> str:
     if form == "csv":
         return markup.csv_text(comparisons.TABLE_COLUMNS, comparisons.plain_rows(family))
     words = (comparisons.trusted_title(family), tuple(comparisons.sentences(family)))
-    notes = ("Note", family.notes)
+    notes = ("Note", comparisons.notes(family))
     tables = comparisons.comparison_tables(family, drawn=form == "terminal")
     footing = tuple(comparisons.footing(family))
     if form == "markdown":

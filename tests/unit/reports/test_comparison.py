@@ -1,11 +1,13 @@
 """Compared systems as people and programs read them."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import jsonschema
+import pytest
 
-from searchmark.reports.comparison import TABLE_COLUMNS, p_text
+from searchmark.reports.comparison import TABLE_COLUMNS, footing, notes, p_text, sentences
 from searchmark.reports.render import comparison_text
 from searchmark.reports.table import Look
 from searchmark.stats.comparison import Comparison, Family
@@ -69,6 +71,83 @@ def test_the_drawing_stands_where_the_numbers_are() -> None:
     assert any("·····──●┼──······" in line for line in lines if "fused vs dense" in line)
 
 
+@pytest.mark.parametrize(
+    ("low", "delta", "high", "drawn"),
+    [
+        # 8 cells reach to 0.657: 0.023 -> 0.3, 0.041 -> 0.5, 0.064 -> 0.8
+        (0.023, 0.041, 0.064, "········│●·······"),
+        (0.001, 0.002, 0.003, "········│●·······"),
+        (-0.064, -0.05, -0.001, "·······●│········"),
+        (0.02, 0.2, 0.4, "········│─●───···"),  # 0.2, 2.4 and 4.9 cells
+        (-0.001, 0.09, 0.2, "········┼●─······"),
+        (0.0, 0.09, 0.2, "········┼●─······"),
+    ],
+)
+def test_an_interval_beside_0_is_drawn_beside_it(
+    low: float, delta: float, high: float, drawn: str
+) -> None:
+    small = comparison(low=low, delta=delta, high=high)
+    great = comparison(a="far", low=0.5, delta=0.6, high=0.657)
+    family = Family(comparisons=(small, great), correction="holm", alpha=0.05, sentence="Two.")
+    assert f" {drawn} " in comparison_text(family, "terminal")
+    # where lower is better the picture is turned, the numbers are not
+    turned = comparison(low=-high, delta=-delta, high=-low, higher_is_better=False)
+    family = Family(comparisons=(turned, great), correction="holm", alpha=0.05, sentence="Two.")
+    assert f" {drawn} " in comparison_text(family, "terminal")
+
+
+def footed(**changed: object) -> str:
+    given = {"comparisons": (NOTHING, UNSURE, comparison()), "correction": "holm"}
+    return next(footing(Family(**{"alpha": 0.05, "sentence": "One.", **given, **changed})))
+
+
+def test_the_footing_says_how_the_numbers_were_made() -> None:
+    assert footed() == (
+        "delta: the second mean taken from the first; [low, high]: where the true difference lies, "
+        "95 times in 100 (bca); p: how often chance alone would give a difference as large "
+        "(randomization test), after correction"
+    )
+    # NOTHING stands first and has no interval; nor is anything corrected that stands alone
+    without = NOTHING.__class__(**{**asdict(NOTHING), "interval_method": "none"})
+    assert "(bca)" in footed(comparisons=(without, comparison()))
+    assert "[low" not in footed(comparisons=(without,))
+    assert footed(comparisons=(without, comparison())).endswith("(randomization test)")
+    assert footed(correction="none").endswith("(randomization test)")
+    assert "99.5 times in 100" in footed(level=0.995)
+
+
+def test_why_an_interval_is_missing_or_rough_stands_under_the_table_once() -> None:
+    rough = "only 8 clusters: the interval is a rough one"
+    equal = "all 9 queries differ by the same, so nothing is known of the spread"
+    rows = [
+        comparison(measure=measure, a=a, interval_note=rough, note=rough)
+        for measure in ("nDCG@10", "RR")
+        for a in ("bm25", "dense")
+    ]
+    rows.append(comparison(measure="P@5", low=None, high=None, interval_note=equal, note=equal))
+    rows.append(comparison(measure="P@5", a="dense", interval_note=None))
+    family = Family(
+        comparisons=tuple(rows), correction="none", alpha=0.05, sentence="No.", notes=("More.",)
+    )
+    assert notes(family) == (
+        f"nDCG@10 and RR: {rough}; P@5 (fused vs bm25) has no interval: {equal}.",
+        "More.",
+    )
+    for form in ("terminal", "markdown"):
+        text = " ".join(comparison_text(family, form, Look(width=400)).split())
+        assert text.replace("\\", "").count(rough) == text.replace("\\", "").count(equal) == 1
+
+
+def test_what_the_permutations_cannot_show_is_not_called_chance() -> None:
+    note = "100,000 permutations cannot show a p under 1e-05, too much where alpha is 5e-06"
+    rare = comparison(alpha=5e-6, p=1e-5, p_adjusted=1e-5, is_out_of_reach=True, note=note)
+    assert rare.words == "cannot tell"
+    family = Family(comparisons=(rare,), correction="holm", alpha=5e-6, sentence="One.")
+    assert sentences(family) == [
+        f"fused beside bm25: no p is small enough on nDCG@10 (+0.1000): {note}."
+    ]
+
+
 def test_it_says_in_words_what_can_be_trusted() -> None:
     text = " ".join(comparison_text(FAMILY, "terminal", Look(width=400)).split())
     assert "fused is better than bm25 on nDCG@10 (+0.1000)." in text
@@ -115,6 +194,7 @@ def test_json_holds_everything_and_keeps_its_contract(repository: Path) -> None:
     assert first["p_by_test"]["wilcoxon"] is None
     assert found["comparisons"][3]["note"] == "they share no query"
     assert found["detectable"] == {"nDCG@10": 0.031}
+    assert (first["interval_note"], found["level"]) == (None, 0.95)
 
 
 def test_csv_and_markdown() -> None:

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -11,7 +12,8 @@ from searchmark.gate.cases import Background
 from searchmark.gate.decision import decide
 from searchmark.gate.policy import GatePolicy
 from searchmark.gate.verdict import Verdict
-from searchmark.measures.summary import Evaluation, Mean, SystemScores
+from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
+from searchmark.reports.evaluation import query_set_lines, sensitivity_lines
 from searchmark.reports.render import FORMATS, baseline_text, evaluation_text, verdict_text
 from searchmark.reports.table import Look, Table, clean, leaders, shown
 from searchmark.reports.terminal import table_text
@@ -113,7 +115,10 @@ def test_more_decimals_on_request() -> None:
 
 def test_json_holds_to_its_schema_and_is_exact(repository: Path) -> None:
     schema = json.loads((repository / "docs/reference/evaluation.schema.json").read_text())
-    found = json.loads(evaluation_text(EVALUATION, "json", per_query=True))
+    sensitivity = (seen("nDCG@10", 204, 0.023, "keyword", "dense"), seen("RR", 9, 0.5))
+    evaluation = replace(EVALUATION, sensitivity=sensitivity)
+    found = json.loads(evaluation_text(evaluation, "json", per_query=True))
+    assert [s["pair"] for s in found["sensitivity"]] == [["keyword", "dense"], None]
     jsonschema.validate(found, schema)
     assert found["systems"]["keyword"]["measures"]["RR"]["mean"] == 1 / 3
     assert found["systems"]["dense"]["measures"]["RR"]["mean"] is None
@@ -200,6 +205,74 @@ def test_cells(value: str | float | None, text: str) -> None:
 
 def test_clean_keeps_letters_of_every_script() -> None:
     assert clean("äß 検索 🙂") == "äß 検索 🙂"
+
+
+def seen(measure: str, n: int, size: float, *pair: str, clusters: int | None = None) -> Sensitivity:
+    needed = ((0.01, 1037), (0.02, 261))
+    named = (pair[0], pair[1]) if pair else None
+    basis = "pairs" if pair else "one system"
+    return Sensitivity(measure, None, n, clusters, basis, 0.1, size, needed, named)
+
+
+def shown_by(*found: Sensitivity, n_systems: int = 3) -> str:
+    systems = tuple(system(f"s{i}", 0.5, 0.5) for i in range(n_systems))
+    return sensitivity_lines(replace(EVALUATION, systems=systems, sensitivity=found))[0]
+
+
+def test_what_the_queries_show_names_the_pair_and_every_measure() -> None:
+    both = (seen("nDCG@10", 204, 0.023, "a", "b"), seen("RR", 204, 0.028, "a", "b"))
+    needed = " To see a difference in nDCG@10 of 0.01 about 1,037 and 0.02 about 261 queries are "
+    assert shown_by(*both) == (
+        "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR are not detectable (by a "
+        f"and b, the two most alike; 80% power at the 5% level).{needed}needed."
+    )
+    assert "(by a and b; 80% power" in shown_by(*both, n_systems=2)
+    other = seen("R@20", 204, 0.08, "a", "c")
+    assert shown_by(*both, other).startswith(
+        "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR (a and b) and 0.080 R@20 "
+        "(a and c) are not detectable (by the two systems most alike on each; 80% power"
+    )
+    filtered = seen("FilterOK@10", 56, 0.07, "a", "b")
+    assert shown_by(filtered, *both).startswith(
+        "With 56 queries, differences under 0.070 FilterOK@10, and with 204 queries under 0.023 "
+        "nDCG@10 and 0.028 RR, are not detectable (by a and b, the two most alike; 80% power"
+    )
+    apart = seen("NoAnswer", 32, 0.3, "a", "c", clusters=8)
+    assert shown_by(*both, filtered, apart).startswith(
+        "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR (a and b), with 56 queries "
+        "under 0.070 FilterOK@10 (a and b), and with 32 queries in 8 clusters under 0.300 NoAnswer "
+        "(a and c), are not detectable (by the two systems"
+    )
+    assert "(by two unrelated systems like this one; 80%" in shown_by(
+        seen("RR", 9, 0.5), n_systems=1
+    )
+
+
+def test_why_an_interval_is_missing_is_told_once() -> None:
+    alone = "one query tells nothing of others"
+    rough = "only 8 clusters: the interval is a rough one"
+
+    def scores(name: str) -> SystemScores:
+        given = system(name, 0.5, 0.5)
+        first, second = given.means
+        lonely = given.by_category["easy"][0]._replace(interval_note=alone)
+        return replace(
+            given,
+            means=(
+                first._replace(interval_note=rough, low=0.1, high=0.9),
+                second._replace(interval_note=rough, low=0.1, high=0.9),
+            ),
+            by_category={"easy": (lonely, second), "few": (lonely, second)},
+        )
+
+    found = replace(EVALUATION, systems=(scores("keyword"), scores("dense")))
+    assert query_set_lines(found) == [f"nDCG@10 and RR: {rough}."]
+    line = f"nDCG@10 and RR: {rough}; nDCG@10 of easy and nDCG@10 of few have no interval: {alone}."
+    assert query_set_lines(found, "keyword") == [line]
+    for form in ("terminal", "markdown"):
+        text = evaluation_text(found, form, system="keyword", look=Look(width=400))
+        assert f"- {line}" in text
+    assert query_set_lines(EVALUATION, "keyword") == []
 
 
 def test_an_empty_table_prints_its_heads() -> None:
