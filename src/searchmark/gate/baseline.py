@@ -86,11 +86,11 @@ def check_categories(path: Path, baseline: Baseline, category: Mapping[str, str]
     The file alone cannot tell: it does not say which queries belong to a category.
     """
     for name, means in baseline.by_category.items():
-        for measure in means.keys() & baseline.per_query.keys():
-            values = baseline.per_query[measure]
+        for measure, mean in means.items():
+            values = baseline.per_query.get(measure, {})
             within = {q: x for q, x in values.items() if category.get(q) == name}
             where = f"{measure} in category {name}"
-            _check_mean(path, where, measure, means[measure], within)
+            _check_mean(path, where, measure, mean, within)
 
 
 def _check_mean(
@@ -104,15 +104,11 @@ def _check_mean(
         is_same = math.isclose(mean, found, rel_tol=CLOSE, abs_tol=CLOSE)
     if not is_same:
         raise InputError(
-            f"the baseline's {where} is {_number(mean)}, but the values of its queries come to "
-            f"{_number(found)}",
+            f"the baseline's {where} is {'missing' if mean is None else f'{mean:.6g}'}, but "
+            + ("no query has a value" if found is None else f"its queries come to {found:.6g}"),
             path=path,
             fix="restore it from version control, or accept a new one",
         )
-
-
-def _number(value: float | None) -> str:
-    return "missing" if value is None else f"{value:.6g}"
 
 
 def _aggregate(measure: str, values: list[float]) -> float | None:
