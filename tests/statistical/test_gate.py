@@ -1,5 +1,9 @@
 """The gate with `alpha` knows noise from loss: what issue 4 says it must show."""
 
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,7 +11,7 @@ from numpy.typing import NDArray
 from searchmark.gate.baseline import baseline_of
 from searchmark.gate.decision import decide
 from searchmark.gate.policy import GatePolicy
-from searchmark.gate.verdict import Verdict
+from searchmark.gate.verdict import Verdict, least_caught
 from searchmark.measures.summary import Evaluation, Mean, SystemScores
 from searchmark.reports.verdict import headline
 
@@ -110,3 +114,63 @@ def test_a_loss_of_the_detectable_size_is_found_four_times_in_five() -> None:
         found += not gate(before, after - size, policy).passed
     # 100 trials at 0.8 have a standard error of 0.04
     assert 0.7 <= found / N_SEEDS <= 0.9
+
+
+N_TRIALS = 200
+"""At 0.8 their share has a standard error of 0.028, at 0.5 one of 0.035."""
+
+
+class Trials(NamedTuple):
+    """What a loss is measured with on average, and which share fails of those that lost so much."""
+
+    detectable: float
+    standard_error: float
+    failing: Callable[[float, float], float]
+
+
+@pytest.fixture(scope="module")
+def trials(simulation: ModuleType) -> Trials:
+    """Hold two equally good versions over 120 queries against each other, in nDCG@10 alone."""
+
+    def versions(seed: int) -> tuple[Table, Table]:
+        made = simulation.Values(seed)
+        queries = made.queries((120,))
+        before, after = made.of(*queries), made.of(*queries)
+        return np.tile(before, (3, 1)), np.tile(after, (3, 1))
+
+    def holding(max_drop: float) -> GatePolicy:
+        return GatePolicy(system="s", alpha=0.05, measures=["nDCG@10"], max_drop=max_drop)
+
+    def failing(loss: float, max_drop: float) -> float:
+        policy, failed = holding(max_drop), 0
+        for seed in range(6000, 6000 + N_TRIALS):
+            before, after = versions(seed)
+            failed += not gate(before, after - loss, policy).passed
+        return failed / N_TRIALS
+
+    found = [gate(*versions(seed), holding(0.02)).measures[0] for seed in range(50)]
+    return Trials(
+        float(np.mean([v.detectable for v in found])),
+        float(np.mean([v.standard_error for v in found])),
+        failing,
+    )
+
+
+def test_under_a_small_max_drop_the_detectable_loss_fails_four_times_in_five(
+    trials: Trials,
+) -> None:
+    assert 0.72 <= trials.failing(trials.detectable, 0.02) <= 0.88
+
+
+def test_a_loss_of_exactly_max_drop_fails_one_time_in_two(trials: Trials) -> None:
+    assert 0.4 <= trials.failing(trials.detectable, trials.detectable) <= 0.6
+
+
+def test_a_loss_of_what_is_caught_beside_a_large_max_drop_fails_four_times_in_five(
+    trials: Trials,
+) -> None:
+    limit = trials.detectable
+    caught = least_caught(limit, trials.detectable, trials.standard_error)
+    assert caught is not None
+    assert 1.2 * limit < caught < 1.5 * limit
+    assert 0.72 <= trials.failing(caught, limit) <= 0.88
