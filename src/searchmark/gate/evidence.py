@@ -13,17 +13,12 @@ from searchmark.measures.score import GEOMETRIC_FLOOR
 from searchmark.measures.spec import Aggregate
 from searchmark.stats.bootstrap import mean_interval
 from searchmark.stats.correction import holm
-from searchmark.stats.power import detectable
+from searchmark.stats.power import POWER, detectable
 from searchmark.stats.randomization import PERMUTATIONS, randomization_tests
-
-POWER = 0.8
-"""The chance with which a loss of the detectable size is found."""
+from searchmark.stats.spread import Spread, spread_of
 
 LEAST_P = 1 / (PERMUTATIONS + 1)
 """The least p-value that drawn signs can give."""
-
-N_MOVED = 10
-"""Queries that must have moved, or else half of them all, before their variance says anything."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,23 +38,14 @@ class Pairs:
     n_alone: int = 0
 
     @property
-    def units(self) -> NDArray[np.float64]:
-        """Each cluster's summed gains, less the mean gain of as many queries."""
-        own = [("", i) if c is None else (c, -1) for i, c in enumerate(self.clusters)]
-        codes = {unit: code for code, unit in enumerate(dict.fromkeys(own))}
-        of = np.array([codes[unit] for unit in own], np.intp)
-        sums = np.bincount(of, self.gains - self.gains.mean(), len(codes))
-        return sums.astype(np.float64)
+    def spread(self) -> Spread:
+        """How much the gains scatter, over how many queries or clusters, and how many moved."""
+        return spread_of(self.gains, self.clusters)
 
     @property
     def n_moved(self) -> int:
         """How many queries changed."""
         return int(np.count_nonzero(self.gains))
-
-    @property
-    def is_thin(self) -> bool:
-        """Whether too few moved for their variance to speak for another change."""
-        return self.n_moved < min(N_MOVED, len(self.gains) / 2)
 
     @property
     def scale(self) -> float:
@@ -142,7 +128,7 @@ def _described(case: Pairs) -> Evidence:
     n = len(case.gains)
     if not n:
         return Evidence(n_alone=case.n_alone)
-    evidence = Evidence(n, len(case.units), case.n_moved, loss=case.loss, n_alone=case.n_alone)
+    evidence = Evidence(n, case.spread.n_units, case.n_moved, loss=case.loss, n_alone=case.n_alone)
     if case.aggregate == "geometric" or not case.n_moved or case.n_alone:
         # of a ratio of means, or of nothing, there is no interval of a difference; and one of the
         # pairs is not that of a difference which other queries had a part in
@@ -169,7 +155,7 @@ def smallest_loss(case: Pairs, level: float) -> float | None:
     error = standard_error(case)
     if error is None:
         return None
-    n = len(case.units)
+    n = case.spread.n_units
     # a one-sided test is a two-sided one at twice the level, as far as losses go
     return detectable(error * math.sqrt(n), n, alpha=2 * level, power=POWER)
 
@@ -180,15 +166,10 @@ def standard_error(case: Pairs) -> float | None:
     None where too few queries moved for their variance to speak for another change, and for a
     geometric mean.
     """
-    n = len(case.gains)
-    if case.aggregate == "geometric" or not n or case.is_thin:
+    spread = case.spread
+    if case.aggregate == "geometric" or spread.is_thin or spread.deviation <= TOLERANCE:
         return None
-    units = case.units
-    if len(units) < 2:
-        return None
-    # the error of the mean is that of a sum of units, over the queries
-    sd = float(np.std(units, ddof=1)) * len(units) / n
-    return None if sd <= TOLERANCE else sd / math.sqrt(len(units)) * case.scale
+    return spread.deviation / math.sqrt(spread.n_units) * case.scale
 
 
 def _p_of_losses(cases: Sequence[Pairs]) -> list[float | None]:

@@ -23,10 +23,12 @@ def test_a_geometric_mean_gains_in_the_logarithm_and_zero_counts_as_its_floor() 
     assert found.gains == pytest.approx([0.0, np.log(2)])
 
 
-def test_units_are_clusters_less_what_so_many_queries_gain() -> None:
-    # gains 0.1 .. 0.5, mean 0.3; x holds q1 and q2: 0.3 - 0.6; y holds q5: 0.5 - 0.3
+def test_the_spread_is_of_clusters_less_what_so_many_queries_gain() -> None:
+    # gains 0.1 .. 0.5, mean 0.3; x holds q1 and q2: 0.3 - 0.6; y holds q5: 0.5 - 0.3; q3 and q4
+    # 0 and 0.1: squares 0.09, 0.04, 0 and 0.01, over 3; four units for five queries
     found = pair(ZERO, FALLEN, clusters={"q1": "x", "q2": "x", "q5": "y"})
-    assert sorted(found.units) == pytest.approx([-0.3, 0.0, 0.1, 0.2])
+    assert found.spread.deviation == pytest.approx((0.14 / 3) ** 0.5 * 4 / 5)
+    assert found.spread.n_units == 4
 
 
 def test_the_p_value_of_five_that_fall_is_one_in_32() -> None:
