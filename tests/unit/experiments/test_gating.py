@@ -11,6 +11,7 @@ from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.gating import accept_baseline, run_gate
 from searchmark.gate.verdict import Verdict
 from searchmark.project import Project, read_project
+from searchmark.reports.verdict import certainty_table
 
 N = 24
 PROJECT = """
@@ -160,6 +161,9 @@ def test_a_loss_of_queries_that_are_no_longer_answered_fails(tmp_path: Path) -> 
     (v,) = verdict.measures
     assert (v.low, v.high) == (None, None)
     assert v.paired_delta == pytest.approx(2 / 3 / 16)
+    table = certainty_table(verdict)  # shows what its p is of
+    assert table is not None
+    assert table.rows[0][1:3] == (16, v.paired_delta)
 
 
 @pytest.mark.parametrize("keys", ['measures = ["MRR"]', "floors = {MRR = 0.99}"])

@@ -312,6 +312,25 @@ def test_a_loss_of_the_pairs_is_tested_though_another_query_counts_no_more(gate:
     assert verdict.measures[0].paired_delta == pytest.approx(-2.4 / 59)
 
 
+def test_two_losses_that_only_together_are_too_much_are_held_to_the_limit(gate: Gate) -> None:
+    # q00 stood at 1.1 and counts no more: 0.01 of the mean; q01 lost 0.885 / 59 = 0.015
+    before = {"A": {**dict.fromkeys(MANY, 0.5), "q00": 1.1}}
+    after = {"A": {**dict.fromkeys(MANY[1:], 0.5), "q01": 0.5 - 0.885}}
+    (because,) = gate(after, before, alpha=0.05).because
+    assert "fell by 0.0250" in because
+    assert "over the 59 queries with a value in both it got worse by 0.0150, which does" in because
+
+
+def test_what_is_caught_without_alpha_is_above_the_limit_alone(gate: Gate) -> None:
+    # +-0.1 of 60: error 0.1 / sqrt(59) = 0.01302, 0.8416 of it 0.01096; detectable 2.5 of it
+    before = {"A": dict.fromkeys(MANY, 0.5)}
+    after = {"A": {q: 0.5 + 0.1 * (-1) ** i for i, q in enumerate(MANY)}}
+    plain, tested = (gate(after, before, alpha=a).measures[0] for a in (None, 0.05))
+    assert plain.caught == pytest.approx(0.02 + 0.01096, abs=1e-5)
+    assert plain.detectable == tested.detectable == tested.caught
+    assert plain.detectable == pytest.approx(2.52 * 0.01302, abs=2e-4)
+
+
 def test_no_interval_of_pairs_stands_beside_a_change_of_others(gate: Gate) -> None:
     rng = [0.01 * (i % 7) for i in range(60)]
     before = {"A": dict.fromkeys(MANY, 0.5)}
