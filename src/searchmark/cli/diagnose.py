@@ -8,8 +8,10 @@ import click
 from searchmark.cli.output import digits_option, format_option, look, progress_bar, say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from searchmark.diagnosis.diagnosis import Diagnosis
-    from searchmark.diagnosis.evidence import Evidence
+    from searchmark.diagnosis.evidence import Evidence, QueryEvidence
     from searchmark.project import Project
 
 
@@ -41,6 +43,7 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
     from searchmark.project import read_project
     from searchmark.reports.render import diagnosis_text, query_text
 
+    _check(given)
     opened, queries = read_project(project), given["queries"]
     with progress_bar() as progress:
         setup = run_evidence(
@@ -56,6 +59,7 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
         say(f"kept answers are looked at, the oldest of {oldest}; --fresh asks again")
     if queries:
         click.echo(query_text(setup, queries, form, look(digits)), nl=False)
+        _exit_if_failed([setup.by_id[q] for q in queries])
         return
     found = diagnosis_of(setup, serving_system(opened, setup))
     click.echo(diagnosis_text(found, form, look(digits), every=given["every"]), nl=False)
@@ -72,22 +76,42 @@ def _restart(project: "Project", found: "Diagnosis", setup: "Evidence", *, overw
     for note in suggestion.notes:
         say(f"by hand: {note}")
     if not suggestion.diff:
-        say("no change of the project file is suggested: what was found is mended elsewhere")
+        reason = (
+            "see what is said above" if suggestion.notes else "what was found is mended elsewhere"
+        )
+        say(f"nothing in the project file was changed: {reason}")
         return
     path = write_suggestion(suggestion, project, overwrite=overwrite)
     say(suggestion.diff.rstrip("\n"))
     say(f"the suggested project file is {path}; review it, then run 'searchmark diagnose {path}'")
 
 
+def _check(given: dict[str, Any]) -> None:
+    """Refuse options that would be ignored."""
+    beside = {"--fail-on": "fail_on", "--restart": "restart", "--all": "every"}
+    for option, name in beside.items():
+        if given["queries"] and given[name]:
+            raise click.UsageError(f"--query shows single queries and does not go with {option}")
+    if given["overwrite"] and not given["restart"]:
+        raise click.UsageError("--overwrite goes with --restart")
+
+
 def _exit(found: "Diagnosis", setup: "Evidence", fail_on: str | None) -> None:
-    from searchmark.errors import BAD_VERDICT, OutsideError
+    from searchmark.errors import BAD_VERDICT
 
     if fail_on is not None and _has(found, fail_on.upper()):
         raise click.exceptions.Exit(BAD_VERDICT)
-    failed = [r for q in setup.queries for r in q.rankings if r.is_failure]
+    _exit_if_failed(setup.queries)
+
+
+def _exit_if_failed(queries: "Iterable[QueryEvidence]") -> None:
+    from searchmark.errors import OutsideError
+
+    failed = [r for q in queries for r in q.rankings if r.is_failure]
     if failed:
         names = ", ".join(sorted({r.name for r in failed}))
-        say(f"{len(failed)} calls failed ({names}); the findings name the queries")
+        n = len(failed)
+        say(f"{n} call{'' if n == 1 else 's'} failed ({names}); the findings name the queries")
         raise click.exceptions.Exit(OutsideError.exit_code)
 
 

@@ -137,7 +137,8 @@ def _levels(system: str, setup: Evidence) -> Iterator[Level]:
     """
     found = setup.values(system)
     own = mean(found.values()) if found else None
-    yield Level(setup.measure, own, level_of(setup.measure, own, setup.limits), len(found))
+    top = mean(_best_value(setup.by_id[q], x) for q, x in found.items()) if found else 1.0
+    yield Level(setup.measure, own, _word(setup.measure, own, top, setup), len(found), top)
     counted = [(q, r) for q in setup.queries if q.has_answer and (r := _counted(q, system))]
     most = mean(_best_precision(q) for q, _ in counted) if counted else 1.0
     for measure, values, best in (
@@ -152,6 +153,11 @@ def _word(measure: str, value: float | None, best: float, setup: Evidence) -> st
     word = level_of(measure, value, setup.limits)
     is_best = value is not None and value >= best - 1e-9
     return "best possible" if word not in (None, "good") and is_best else word
+
+
+def _best_value(query: QueryEvidence, value: float) -> float:
+    """Return the best nDCG there could be; without an answer it is what the conventions say."""
+    return 1.0 if query.has_answer else value
 
 
 def _best_precision(query: QueryEvidence) -> float:

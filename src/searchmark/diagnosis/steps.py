@@ -67,19 +67,20 @@ def _advised(groups: Sequence[Group], setup: Evidence, completion: Completion) -
 
 
 def _restart(groups: Sequence[Group], setup: Evidence) -> str:
-    if not groups:
-        return "Nothing was found that a change of the project file would mend."
-    rise = rise_of([f for g in groups for f in g.findings], setup)
+    mended = [g for g in groups if g.tag not in ("JUDGMENTS", "RELIABILITY")]
+    if not mended:
+        return "Nothing was found that a change of the configuration would mend."
+    rise = rise_of([f for g in mended for f in g.findings], setup)
     worth = "no mean would change, though what users see would"
     if rise.mean is not None and rise.after is not None and rise.overall >= 0.0005:
         worth = (
             f"were all of them mended, the mean {setup.measure} over all systems would go from "
             f"{rise.mean:.3f} to {rise.after:.3f}"
         )
-    n = counted(sum(g.n_findings for g in groups), "finding")
+    n = counted(sum(g.n_findings for g in mended), "finding")
     return (
-        f"Apply the fixes of {n} in {listed([g.tag for g in groups])} to a new project file beside "
-        f"this one, review it as a diff and diagnose again; {worth}."
+        f"Mend {n} in {listed([g.tag for g in mended])} and diagnose again; --restart writes what a "
+        f"project file can hold into a new one, to review as a diff, and tells the rest; {worth}."
     )
 
 

@@ -263,7 +263,7 @@ def meant_by(
 def _by_hand(change: Change) -> str:
     return (
         f"this file cannot be edited automatically: set {change.key} = {toml(change.after)} in "
-        f"[systems.{_key(change.system)}] by hand, for {change.why}"
+        f"[systems.{_key(change.system)}] by hand, because {change.why}"
     )
 
 

@@ -54,7 +54,7 @@ def systems_table(diagnosis: "Diagnosis") -> Table:
     measures = [level.measure for level in next(iter(diagnosis.levels.values()), ())]
     columns = ["system", "kind"]
     for i, measure in enumerate(measures):
-        columns += [measure, *([""] if i == 0 else []), ""]
+        columns += [measure, *([""] if i == 0 else []), ""]  # bar and word need no head
     rows = []
     for part in setup.systems:
         cells: list[Cell] = [part.name, part.kind or "untagged"]
@@ -77,11 +77,16 @@ def _ceiling_cells(ceiling: float, place: int) -> tuple[Cell, ...]:
 
 def _basis(diagnosis: "Diagnosis") -> str:
     setup = diagnosis.setup
-    parts = [f"{setup.n_queries} queries"]
+    n = setup.n_queries
+    parts = [f"{n} quer{'y' if n == 1 else 'ies'}"]
     if setup.n_no_answer:
-        parts.append(f"{setup.n_no_answer} of them without an answer")
+        others = n - setup.n_no_answer
+        parts.append(
+            f"{setup.n_no_answer} of them without an answer (P and RR: the other {others})"
+        )
     if setup.n_unjudged:
-        parts.append(f"{setup.n_unjudged} more have no judgment and are left out")
+        verb = "has no judgment and is" if setup.n_unjudged == 1 else "have no judgment and are"
+        parts.append(f"{setup.n_unjudged} more {verb} left out")
     return ", ".join(parts)
 
 
@@ -261,11 +266,12 @@ def finding_rows(diagnosis: "Diagnosis") -> Iterator[tuple[Cell, ...]]:
     texts = {r.query_id: r.text for r in diagnosis.queries}
     for f in diagnosis.findings:
         yield (
-            *(f.severity, f.tag, f.rule, f.query_id),
+            *(f.severity, f.tag, f.rule),
+            None if f.query_id is None else clean(f.query_id),
             None if f.query_id is None else clean(texts.get(f.query_id, "")),
             " ".join(f.systems),
-            " ".join(f.documents),
-            "; ".join(f"{k}={v}" for k, v in f.evidence.items()),
+            clean(" ".join(f.documents)),
+            clean("; ".join(f"{k}={v}" for k, v in f.evidence.items())),
             *(clean(f.what), clean(f.fix)),
             "; ".join(f"{k}={v!r}" for k, v in f.repaired.items()),
         )

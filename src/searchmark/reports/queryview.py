@@ -148,8 +148,8 @@ def document_rows(queries: "Sequence[QueryEvidence]") -> Iterator[tuple[Cell, ..
         for r in query.rankings:
             for d in r.within(query.k):
                 yield (
-                    *(query.query_id, r.name, r.value, r.status),
-                    *(d.rank, d.doc_id, d.score, d.grade, d.gain, d.part),
+                    *(clean(query.query_id), r.name, r.value, r.status),
+                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part),
                 )
             if not r.documents:
-                yield (query.query_id, r.name, r.value, r.status, *(None,) * 6)
+                yield (clean(query.query_id), r.name, r.value, r.status, *(None,) * 6)

@@ -78,11 +78,14 @@ def _blocks(table: Table, digits: int) -> str:
     for r, row in enumerate(table.rows):
         lines.append(shown(row[0]))
         cells, spans = _cells(table, r, digits)[1:], _span_cells(table, r, digits)[1:]
-        lines += [
-            f"  {clean(name)}: {cell.strip()} {span}".rstrip()
-            for name, cell, span in zip(table.columns[1:], cells, spans, strict=True)
-            if cell.strip() not in ("", "-")
-        ]
+        for name, cell, span in zip(table.columns[1:], cells, spans, strict=True):
+            text = f"{cell.strip()} {span}".rstrip()
+            if text in ("", "-"):
+                continue
+            if not name:  # a bar or a word beside the number that stands before it
+                lines[-1] += f"  {text}"
+            else:
+                lines.append(f"  {clean(name)}: {text}")
     return "\n".join(lines) + "\n"
 
 

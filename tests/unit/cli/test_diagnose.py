@@ -252,3 +252,35 @@ def test_answers_that_failed_are_asked_again(
     assert call("diagnose", project) == 3
     capsys.readouterr()
     assert call("diagnose", project) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--query", "q1", "--fail-on", "HIGH"],
+        ["--query", "q1", "--restart"],
+        ["--query", "q1", "--all"],
+        ["--overwrite"],
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert call("diagnose", project, *arguments) == 2
+    assert "go with" in capsys.readouterr().err.replace("goes", "go")
+
+
+def test_the_ceiling_is_that_of_the_conventions(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (project / "searchmark.toml").read_text()
+    (project / "searchmark.toml").write_text(text.replace("nDCG@10", "nDCG(empty=zero)@10"))
+    (project / "qrels.txt").write_text("q1 0 red 3\nq2 0 hat 3\n")  # q3 has no answer: it counts 0
+    assert call("diagnose", project, "--format", "json") == 0
+    levels = json.loads(capsys.readouterr().out)["systems"]["meaning"]["levels"]
+    assert levels[0]["measure"].startswith("nDCG")
+    assert levels[0]["ceiling"] == pytest.approx(2 / 3)
+    assert (levels[0]["word"], levels[0]["n_queries"]) == ("best possible", 3)
+    assert [level["n_queries"] for level in levels[1:]] == [2, 2]
+    assert call("diagnose", project) == 0
+    assert "1 of them without an answer (P and RR: the other 2)" in capsys.readouterr().out
