@@ -242,3 +242,69 @@ def test_ctrl_c_and_ctrl_d_keep_what_was_judged(tmp_path: Path, key: str, code: 
         assert "Traceback" not in screen.seen
     assert [*judgments(folder).values()] == [2]
     assert (folder / "qrels.tsv").read_text().count("\t2\n") == 1
+
+
+def test_skipped_documents_come_back_when_they_are_asked_for(tmp_path: Path) -> None:
+    documents = write_documents(tmp_path)
+    folder = tmp_path / "a"
+    queries = tmp_path / "asked.txt"
+    queries.write_text("weather\nlanguage\n")
+    given = ("--documents", str(documents), "--queries", str(queries), "--no-dense")
+    with terminal(str(folder), *given) as screen:
+        judge(screen, "query 1 of 2, document 1 of 3", "3")
+        judge(screen, "query 1 of 2, document 2 of 3", "n")
+        judge(screen, "query 2 of 2, document 1 of 2", "n")
+        screen.wait_for("That was the last document")
+        screen.send("\n")
+        screen.wait_for("mean over 1 query")
+        screen.wait_for("any other key ends here.")
+        screen.send("\n")
+        assert screen.finish() == 0
+    with terminal(str(folder), "--restart-step", "judge") as screen:
+        screen.wait_for("judge: 1 of 5 documents done, 4 to go.")
+        judge(screen, "query 1 of 2, document 2 of 3", "q")
+        assert screen.finish() == 0
+    assert len((folder / "qrels.tsv").read_text().splitlines()) == 2
+
+
+LONG = "A long text about weather. " * 400
+PROJECT = """
+corpus = "docs.jsonl"
+queries = "queries.csv"
+qrels = "judged.txt"
+measures = ["nDCG@3"]
+
+[systems.words]
+use = "bm25"
+"""
+
+
+def test_a_project_that_is_there_already_is_offered_and_a_long_document_shown_in_parts(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": "d01", "title": "Old", "text": "weather"}, {"id": "d02", "text": LONG}]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "queries.csv").write_text("query_id,text\nq1,weather\n")
+    (tmp_path / "judged.txt").write_text("q1 0 d01 3\n")
+    (tmp_path / "searchmark.toml").write_text(PROJECT)
+    with terminal(str(tmp_path)) as screen:
+        screen.wait_for("There is a project here already")
+        screen.wait_for("> ")
+        screen.send("\n")
+        screen.wait_for("(d02)")
+        first = screen.wait_for("more lines: space shows them")
+        screen.wait_for("rubric\n")
+        screen.send(" ")
+        second = screen.wait_for("more lines: space shows them")
+        left = [int(re.findall(r"(\d+) more lines", part)[-1]) for part in (first, second)]
+        assert left[1] < left[0]
+        screen.send("0")
+        screen.wait_for("That was the last document")
+        screen.send("u")
+        judge(screen, "query 1 of 1, document", "2")
+        screen.wait_for("That was the last document")
+        screen.send("\n")
+        screen.wait_for("any other key ends here.")
+        screen.send("\n")
+        assert screen.finish() == 0
+    assert (tmp_path / "judged.txt").read_text() == "q1 0 d01 3\nq1 0 d02 2\n"

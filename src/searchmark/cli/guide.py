@@ -63,8 +63,7 @@ def _walk(walk: "Walk") -> None:
     from searchmark.experiments.guiding.preparing import prepare_project
 
     project = prepare_project(walk)
-    with progress_bar() as progress:
-        asked, corpus = ask_project(walk, project, progress)
+    asked, corpus = ask_project(walk, project, progress_bar)
     if not judge_project(walk, project, asked, corpus):
         walk.talk.tell("Nothing is judged, so there are no numbers.")
         walk.talk.tell(f"'{_command(walk.folder)} --restart-step judge' shows what was skipped.")

@@ -3,6 +3,7 @@
 import codecs
 import os
 import select
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,16 +44,17 @@ def keys() -> Iterator[ReadKey]:
     changed[3] &= ~(termios.ECHO | termios.ICANON)
     changed[6] = [*settings[6]]
     changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
-    termios.tcsetattr(stdin, termios.TCSADRAIN, changed)
 
-    def read() -> str:
-        # whoever stopped the program with Ctrl-Z and came back finds the shell's settings
+    def take(*_: object) -> None:
         termios.tcsetattr(stdin, termios.TCSADRAIN, changed)
-        return _key(stdin)
 
+    take()
+    # whoever stopped the program with Ctrl-Z and comes back would find the shell's settings
+    before = signal.signal(signal.SIGCONT, take)
     try:
-        yield read
+        yield lambda: _key(stdin)
     finally:
+        signal.signal(signal.SIGCONT, before)
         termios.tcsetattr(stdin, termios.TCSADRAIN, settings)
 
 

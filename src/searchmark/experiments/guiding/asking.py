@@ -16,14 +16,10 @@ from searchmark.version import __version__
 
 
 class Asked(NamedTuple):
-    """What each system answered, how many of the calls were made just now, and when the first was.
-
-    `since` is a date and time, None where there are only new calls.
-    """
+    """What each system answered, and how many of the calls were made just now."""
 
     calls: Mapping[str, tuple[Call, ...]]
     n_new: int
-    since: str | None = None
 
     @property
     def failures(self) -> list[tuple[str, Call]]:
@@ -36,20 +32,15 @@ def ask_systems(
     corpus: Corpus,
     queries: Queries,
     *,
-    again: bool = False,
     progress: Progress | None = None,
 ) -> Asked:
     """Ask every system of a project every query; what was answered before is taken from disk.
 
-    Failed queries are asked again each time, with `again` all are. Nothing here depends on
-    judgments.
+    Failed queries are asked again each time. Nothing here depends on judgments.
     """
-    if again:
-        forget_answers(project)
     store = Store(project.folder / ".searchmark")
     found: dict[str, tuple[Call, ...]] = {}
     n_new = 0
-    since = _oldest(project)
     with Pool(
         project.systems, corpus, folder=project.folder, cache=store.folder, progress=progress
     ) as pool:
@@ -68,7 +59,7 @@ def ask_systems(
                     )
                 )
                 n_new += len(queries) - before
-    return Asked(found, n_new, since)
+    return Asked(found, n_new)
 
 
 def forget_answers(project: Project) -> None:
@@ -77,8 +68,8 @@ def forget_answers(project: Project) -> None:
         path.unlink()
 
 
-def _oldest(project: Project) -> str | None:
-    """Return when the oldest kept answers were given."""
+def kept_since(project: Project) -> str | None:
+    """Return when the oldest kept answers were given; None where there are none."""
     times = [path.stat().st_mtime for path in _folder(project).glob("*.jsonl")]
     return f"{datetime.fromtimestamp(min(times), UTC):%Y-%m-%d %H:%M} UTC" if times else None
 

@@ -1,7 +1,7 @@
 """Asking and judging: what the systems return near the top, and the grades it gets."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from searchmark.data import Corpus, Queries, read_corpus, read_queries
@@ -9,7 +9,12 @@ from searchmark.diagnosis.documents import Documents
 from searchmark.diagnosis.wording import counted
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.experiments.diagnosing import DEFAULT_K, check_cutoff, measure_of
-from searchmark.experiments.guiding.asking import Asked, ask_systems
+from searchmark.experiments.guiding.asking import (
+    Asked,
+    ask_systems,
+    forget_answers,
+    kept_since,
+)
 from searchmark.experiments.guiding.grading import (
     apply_changes,
     changes_of,
@@ -33,20 +38,27 @@ from searchmark.experiments.guiding.walk import Walk
 from searchmark.project import Project
 from searchmark.systems.protocol import Progress
 
+Bar = Callable[[], AbstractContextManager[Progress | None]]
+"""Opens a bar that shows progress; nothing else may be said while it is open."""
 
-def ask_project(walk: Walk, project: Project, progress: Progress | None) -> tuple[Asked, Corpus]:
+
+def ask_project(walk: Walk, project: Project, bar: Bar) -> tuple[Asked, Corpus]:
     """Take the step 'run': ask what was not asked yet."""
     layout_of(project.qrels)  # rather told now than after the judging
     corpus, queries = read_corpus(project.corpus), read_queries(project.queries)
     k = cutoff_of(walk, project)
     check_cutoff(project, k)
-    asked = ask_systems(
-        project, corpus, queries, again=walk.given.restart == "run", progress=progress
-    )
-    if asked.n_new:
+    if walk.given.restart == "run":
+        forget_answers(project)
+    since = kept_since(project)
+    if since is None:
         walk.begin("run")
-    elif asked.since:
-        walk.talk.tell(f"Answers of {asked.since} are kept; --restart-step run asks anew.")
+    with bar() as progress:
+        asked = ask_systems(project, corpus, queries, progress=progress)
+    if since is not None and asked.n_new:
+        walk.begin("run")
+    elif since is not None:
+        walk.talk.tell(f"Answers of {since} are kept; --restart-step run asks anew.")
     _tell_failures(walk, asked)
     empty = _without_answers(asked, queries, k)
     if empty:
