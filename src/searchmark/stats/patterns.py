@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import InputError
-from searchmark.stats.resampling import cluster_codes
+from searchmark.stats.resampling import check_seed, cluster_codes
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,6 +47,7 @@ class Draws:
             raise InputError(
                 f"resamples={self.resamples} is too few for an interval", fix="draw 10,000"
             )
+        check_seed(self.seed)
 
 
 class Span(NamedTuple):

@@ -168,3 +168,5 @@ def test_bad_settings():
         Draws(level=95)
     with pytest.raises(InputError, match="resamples=10 is too few"):
         Draws(resamples=10)
+    with pytest.raises(InputError, match="the seed cannot be -1"):
+        Draws(seed=-1)
