@@ -261,7 +261,9 @@ def test_skipped_documents_come_back_when_they_are_asked_for(tmp_path: Path) -> 
         screen.send("\n")
         assert screen.finish() == 0
     with terminal(str(folder), "--restart-step", "judge") as screen:
-        screen.wait_for("judge: 1 of 5 documents done, 4 to go.")
+        screen.wait_for(
+            "Going on with step 4 of 8, run"
+        )  # answers are kept until there are metrics
         judge(screen, "query 1 of 2, document 2 of 3", "q")
         assert screen.finish() == 0
     assert len((folder / "qrels.tsv").read_text().splitlines()) == 2
