@@ -33,7 +33,9 @@ _FILE = click.Path(path_type=Path)
     "--generate", type=click.IntRange(1, 10_000), metavar="N", help="Have N stand-ins made."
 )
 @click.option("--judgments", type=_FILE, metavar="FILE", help="Grades to take: a filled-in sheet.")
-@click.option("-k", "--k", type=click.IntRange(1), help="How deep to judge; 5 in a new project.")
+@click.option(
+    "-k", "--k", type=click.IntRange(1, 100), help="How deep to judge; 5 in a new project."
+)
 @click.option("--judge", default="assessor", show_default=True, help="Who judges, for the log.")
 @click.option("--seed", type=int, help="Seed of stand-ins and of the order while judging.")
 @click.option("--dense/--no-dense", default=True, help="With search by meaning, where it is here.")
