@@ -41,8 +41,9 @@ class Comparison:
     `losses` those where a is: where lower is better, a win is a lower value. `detectable` is the
     smallest difference that these queries show in four of five cases, by the spread seen here,
     with `alpha` and no correction. `n_clusters` is None where queries stand alone. `is_contrary`
-    where a test by ranks or signs leans to one side and the mean to the other, `is_out_of_reach`
-    where so few permutations cannot show what `alpha` asks for. What is undefined is None, and
+    where a test by ranks or signs leans to one side and the mean to the other, `is_exact`
+    where `p` rests on no drawn numbers and no approximation, `is_out_of_reach` where so few
+    permutations cannot show what `alpha` asks for. What is undefined is None, and
     `note` says why, as `interval_note` does of the interval. A measure that is a sum or a geometric
     mean has that in place of the mean; the latter is tested by logarithms, as its `effect` is.
     """
@@ -71,6 +72,7 @@ class Comparison:
     higher_is_better: bool = True
     n_clusters: int | None = None
     is_contrary: bool = False
+    is_exact: bool = False
     is_out_of_reach: bool = False
     interval_note: str | None = None
 

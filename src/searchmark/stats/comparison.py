@@ -111,7 +111,7 @@ def _check(settings: Settings) -> None:
 
 def _settled(c: Comparison, n_tested: int, settings: Settings) -> Comparison:
     """Return the comparison with what the correction made of it."""
-    if not is_out_of_reach(c, settings):
+    if not is_out_of_reach(c, n_tested, settings):
         return c
     return replace(c, is_out_of_reach=True, note=reach_remark(n_tested, settings))
 
@@ -175,6 +175,7 @@ def _one(
         note=CONTRARY if leans_away else remark(pair, tests[settings.test], interval),
         n_clusters=pair.n_clusters,
         is_contrary=leans_away,
+        is_exact=tests[settings.test].is_exact,
         interval_note=interval_remark(pair, interval),
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from searchmark.stats.compared import Comparison, Settings
 from searchmark.stats.interval import Interval
-from searchmark.stats.paired import PairedTest
+from searchmark.stats.paired import ALPHA, PairedTest
 from searchmark.stats.pairing import Pair
 from searchmark.stats.tests import TESTS
 
@@ -41,17 +41,18 @@ def interval_remark(pair: Pair, interval: Interval) -> str | None:
     return interval.note
 
 
-def is_out_of_reach(c: Comparison, settings: Settings) -> bool:
-    """Tell whether p is the least that so many permutations give, and still above alpha."""
-    if c.test != "randomization" or c.p is None or c.p_adjusted is None:
+def is_out_of_reach(c: Comparison, n_tested: int, settings: Settings) -> bool:
+    """Tell whether alpha is less than the least p that so many permutations give, and p is low."""
+    if c.test != "randomization" or c.is_exact or c.p_adjusted is None or c.p_adjusted > ALPHA:
         return False
-    return c.p == _least(settings) and c.p_adjusted > c.alpha
+    n_together = n_tested if settings.correction == "holm" else 1
+    return n_together * _least(settings) > c.alpha
 
 
 def reach_remark(n_tested: int, settings: Settings) -> str:
     """Say that more permutations would be needed."""
     together = ""
-    if n_tested > 1 and settings.correction != "none":
+    if n_tested > 1 and settings.correction == "holm":
         together = f" for {n_tested:,} comparisons together"
     return (
         f"{settings.permutations:,} permutations cannot show a p under {_least(settings):.1g}, "

@@ -91,6 +91,14 @@ def test_what_so_few_permutations_cannot_show_is_said():
     assert (plain.words, plain.is_out_of_reach) == ("better", False)
     other = compare(scores, settings=Settings(alpha=1.5e-5, test="t")).comparisons[0]
     assert (other.words, other.is_out_of_reach) == ("better", False)
+    # 0.5 three times, then -0.4: far from 0, yet some of 100,000 assignments of signs are as far
+    near = {q: 0.5 if i % 4 else -0.4 for i, q in enumerate(base)}
+    found = compare({"a": {"RR": base}, "b": {"RR": near}}, settings=Settings(alpha=5e-6))
+    assert found.comparisons[0].p > 1e-4
+    assert found.comparisons[0].is_out_of_reach
+    few = {q: 0.5 if i < 12 else 0.0 for i, q in enumerate(base)}  # 2/4096, which is exact
+    found = compare({"a": {"RR": base}, "b": {"RR": few}}, settings=Settings(alpha=5e-6))
+    assert (found.comparisons[0].is_exact, found.comparisons[0].is_out_of_reach) == (True, False)
     chance = {**better, "0": -50.0}  # what may be chance is not blamed on the permutations
     found = compare({"a": {"RR": base}, "b": {"RR": chance}}, settings=Settings(alpha=1e-6))
     assert not found.comparisons[0].is_out_of_reach
