@@ -8,6 +8,8 @@ from math import inf, nextafter
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from searchmark.diagnosis.worth import can_be_answered
+
 if TYPE_CHECKING:
     from searchmark.diagnosis.evidence import Evidence, Ranking
 
@@ -86,7 +88,7 @@ def cutoffs_of(system: str, setup: "Evidence") -> Cutoffs:
         A system whose scores mean the same from query to query and fall along its rankings.
     setup
         All queries: those known to have no answer give what could be silenced, those that have one
-        give the cost. A failed call tells neither.
+        in the corpus give the cost. A failed call tells neither.
 
     Returns
     -------
@@ -95,7 +97,7 @@ def cutoffs_of(system: str, setup: "Evidence") -> Cutoffs:
     """
     asked = [(q, r) for q in setup.queries if not (r := q.ranking(system)).is_failure]
     unanswerable = [r for q, r in asked if q.is_unanswerable]
-    answerable = [(q, r) for q, r in asked if q.has_answer and r.value is not None]
+    answerable = [(q, r) for q, r in asked if can_be_answered(q, setup) and r.value is not None]
     relevant = [_relevant(r, q.k) for q, r in answerable]
     scores = Scores(
         no_answer=[top for r in unanswerable if (top := top_score(r)) is not None],

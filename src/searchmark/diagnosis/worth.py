@@ -34,6 +34,16 @@ def is_above(value: float, limit: float) -> bool:
     return value - limit > TOLERANCE
 
 
+def can_be_answered(query: QueryEvidence, setup: Evidence) -> bool:
+    """Tell whether the corpus holds a document that earns a gain.
+
+    Where it holds none, no system can answer the query, and its values tell nothing of any.
+    """
+    return query.has_answer and any(
+        gain > 0 and doc_id in setup.documents for doc_id, gain in query.gains.items()
+    )
+
+
 def answers_of(query: QueryEvidence) -> tuple[Valued, ...]:
     """Return the rankings that can be compared.
 
@@ -54,10 +64,11 @@ def best_of(answers: Sequence[Valued]) -> tuple[Valued, ...]:
 
 
 def usual_value(system: str, setup: Evidence) -> float:
-    """Return a system's mean over the queries with an answer that it does not fail."""
+    """Return a system's mean over the queries that can be answered and that it does not fail."""
     fail = setup.limits.fail
-    pairs = (a for q in setup.queries if q.has_answer for a in answers_of(q) if a.name == system)
-    found = [a.value for a in pairs if not is_below(a.value, fail)]
+    asked = (q for q in setup.queries if can_be_answered(q, setup))
+    answers = (a for q in asked for a in answers_of(q) if a.name == system)
+    found = [a.value for a in answers if not is_below(a.value, fail)]
     return fmean(found) if found else setup.limits.succeed
 
 

@@ -1,6 +1,7 @@
 """With one relevant document at rank r, nDCG@k is 1 / log2(r + 1)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,9 +111,40 @@ def test_a_failed_call_counts_as_nothing() -> None:
 
 
 def test_an_outage_says_nothing_of_the_model() -> None:
-    (finding,) = found(asked([], [], status={"bm25": "error", "dense": "timeout"}))
-    assert (finding.severity, finding.tag) == ("HIGH", "RELIABILITY")
-    assert finding.what == "every system fails: no call was answered (bm25 and dense)"
+    for dense in ("timeout", "missing"):
+        status = {"bm25": "error", "dense": dense}
+        made = asked([], [], status=status)
+        assert found(made) == []
+        assert {f.rule for f in diagnose(evidence(made))} == {"failed-or-partial"}
+        assert {f.severity for f in diagnose(evidence(made))} <= {"HIGH", "MEDIUM"}
+
+
+HELD = [{"doc_id": d, "text": d} for d in NINE]
+"""A corpus without d1, the only relevant document."""
+
+
+def test_what_the_corpus_does_not_hold_is_no_fault_of_a_system() -> None:
+    made = query({"d1": 3, "u0": 0}, {"bm25": ("lexical", NINE), "dense": ("vector", NINE)}, k=10)
+    made = replace(made, absent=("d1",))
+    setup = evidence(made, corpus=HELD)
+    assert list(every_system_fails(made, setup)) == []
+    rules = {f.rule for f in diagnose(setup)} - {"holes-at-top", "same-results"}
+    assert rules == {"judged-not-in-corpus"}
+    there = evidence(made, corpus=[*HELD, {"doc_id": "d1", "text": "d1"}])
+    assert len(list(every_system_fails(made, there))) == 1
+
+
+def test_what_the_corpus_does_not_hold_says_nothing_of_the_usual_value() -> None:
+    failed = asked(NINE, NINE)
+    lost = query(
+        {"gone": 3},
+        {"bm25": ("lexical", NINE), "dense": ("vector", NINE)},
+        k=10,
+        query_id="q2",
+        values={"bm25": 0.9, "dense": 0.9},
+    )
+    setup = evidence(failed, lost, corpus=[*HELD, {"doc_id": "d1", "text": "d1"}])
+    assert setup.usual == {"bm25": 0.5, "dense": 0.5}  # what counts as success
 
 
 def test_what_the_conventions_leave_out_is_not_asked() -> None:

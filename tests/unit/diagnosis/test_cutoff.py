@@ -34,6 +34,13 @@ def test_nothing_is_lost_where_the_scores_are_apart() -> None:
     assert (found.n_no_answer, found.n_answered, found.n_relevant) == (1, 1, 1)
 
 
+def test_a_query_whose_answers_the_corpus_does_not_hold_gives_no_cost() -> None:
+    lost = asked("lost", {"gone": 1}, {"x": 0.3})
+    setup = evidence(NONE, SURE, lost, corpus=[{"doc_id": d, "text": d} for d in "axy"])
+    assert cutoffs_of("dense", setup).tops == (0.9,)
+    assert cutoffs(NONE, SURE, lost).tops == (0.3, 0.9)  # where it holds them
+
+
 def test_what_is_lost_is_worth_as_much_as_what_is_won() -> None:
     """One query is silenced, another one loses its whole nDCG of 1: nothing is suggested."""
     found = cutoffs(NONE, SURE, LOW)

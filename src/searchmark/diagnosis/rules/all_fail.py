@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding, Tag
 from searchmark.diagnosis.wording import counted, listed
-from searchmark.diagnosis.worth import Valued, best_of, is_below
+from searchmark.diagnosis.worth import Valued, best_of, can_be_answered, is_below
 
 TAGS: Mapping[str, Tag] = {
     "semantic": "MODEL_SELECTION",
@@ -37,8 +37,6 @@ FIXES: Mapping[str, str] = {
     "spelling by the words that the documents hold",
 }
 
-NO_CALL = "Get the systems to answer this query: look at their errors and time limits, run again"
-
 
 def every_system_fails(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     """Find a query that no system answers well.
@@ -46,7 +44,7 @@ def every_system_fails(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The threshold ``limits.fail``, and what each system reaches for the queries it does not
         fail.
@@ -57,30 +55,31 @@ def every_system_fails(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
         At most one, HIGH, naming all systems and the relevant documents that none of them returns
         within k. The tag goes by the query's capability: MODEL_SELECTION for semantic;
         INDEX_MAPPING for structured, combined and exact; QUERY_TUNING for autocomplete and fuzzy.
-        Where all calls ended in errors it is RELIABILITY.
 
     Notes
     -----
     A system fails below ``limits.fail``; a call that ended in an error or a time-out fails with the
-    value 0. Systems whose value the conventions leave out are not asked. `repaired` is the mean of
-    the system's values over the queries with an answer that it does not fail, ``limits.succeed``
-    where there are none.
+    value 0. Where no system gave an answer nothing is told: that says nothing of how they rank, and
+    another rule reports it. Systems whose value the conventions leave out are not asked. `repaired`
+    is the mean of the system's values over the queries with an answer that it does not fail,
+    ``limits.succeed`` where there are none.
     """
-    if not query.has_answer:
+    if not can_be_answered(query, setup):
         return
     counted_in = [a for r in query.rankings if (a := _valued(r)) is not None]
     if not counted_in or not all(is_below(a.value, setup.limits.fail) for a in counted_in):
         return
+    if all(a.ranking.is_failure or a.ranking.status == "missing" for a in counted_in):
+        return
     n_failed = sum(a.ranking.is_failure for a in counted_in)
     kind = query.capability.name
-    is_down = n_failed == len(counted_in)
     missed = _missed(query, counted_in, setup)
     yield Finding(
         rule="every-system-fails",
         severity="HIGH",
-        tag="RELIABILITY" if is_down else TAGS[kind],
-        what=_what(counted_in, n_failed, missed, query, setup),
-        fix=NO_CALL if is_down else FIXES[kind],
+        tag=TAGS[kind],
+        what=_what(counted_in, missed, query, setup),
+        fix=FIXES[kind],
         query_id=query.query_id,
         systems=tuple(a.name for a in counted_in),
         documents=missed,
@@ -110,14 +109,11 @@ def _missed(query: QueryEvidence, answers: Sequence[Valued], setup: Evidence) ->
 
 def _what(
     answers: Sequence[Valued],
-    n_failed: int,
     missed: Sequence[str],
     query: QueryEvidence,
     setup: Evidence,
 ) -> str:
     everyone = "every system fails" if len(answers) > 1 else "the only system fails"
-    if n_failed == len(answers):
-        return f"{everyone}: no call was answered ({listed([a.name for a in answers])})"
     best = best_of(answers)
     sentence = f"{everyone}: the best {setup.measure} is {best[0].value:.3f}"
     if best[0].value > 0:

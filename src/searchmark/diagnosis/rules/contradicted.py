@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding
 from searchmark.diagnosis.wording import listed
+from searchmark.diagnosis.worth import can_be_answered
 from searchmark.retrieval.analysis import analyze
 
 SHOWN = 3
@@ -18,7 +19,7 @@ def contradicting_judgment(query: QueryEvidence, setup: Evidence) -> Iterator[Fi
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The documents.
 
@@ -37,7 +38,7 @@ def contradicting_judgment(query: QueryEvidence, setup: Evidence) -> Iterator[Fi
     """
     singles = [r for r in query.singles() if not r.is_failure and r.documents]
     views = {r.system.kind or r.name for r in singles}
-    if not query.has_answer or len(views) < 2:
+    if len(views) < 2 or not can_be_answered(query, setup):
         return
     yield from _agreed_first(query, setup, singles)
     yield from _unreachable(query, setup, singles)

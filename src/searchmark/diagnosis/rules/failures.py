@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding, Severity, Tag
 from searchmark.diagnosis.wording import counted, listed
+from searchmark.diagnosis.worth import can_be_answered
 
 RULE = "failed-or-partial"
 
@@ -40,7 +41,7 @@ def failed_or_partial(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
         what = f"the answer of {_names(partial)} is partial: a part of the index did not reply"
         fix = "Look at shards and time limits of the system, then run again"
         yield _finding(query, partial, "MEDIUM", "RELIABILITY", what, fix)
-    if _has_answer(query, setup) and (empty := [r for r in rankings if _is_empty(r)]):
+    if can_be_answered(query, setup) and (empty := [r for r in rankings if _is_empty(r)]):
         what = f"{_names(empty)} returned nothing, though the query has an answer"
         yield _finding(query, empty, "MEDIUM", "QUERY_TUNING", what, _loosen(query, empty))
 
@@ -77,10 +78,6 @@ def _reason(ranking: Ranking) -> str:
 def _is_empty(ranking: Ranking) -> bool:
     """Whether the system answered, and wholly, with nothing."""
     return ranking.status in ("ok", "empty") and not ranking.documents and not ranking.partial
-
-
-def _has_answer(query: QueryEvidence, setup: Evidence) -> bool:
-    return any(gain > 0 and doc_id in setup.documents for doc_id, gain in query.gains.items())
 
 
 def _loosen(query: QueryEvidence, empty: Sequence[Ranking]) -> str:

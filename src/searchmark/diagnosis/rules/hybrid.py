@@ -4,7 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.worth import Valued, answers_of, best_of, is_above, named, shown
+from searchmark.diagnosis.worth import (
+    Valued,
+    answers_of,
+    best_of,
+    can_be_answered,
+    is_above,
+    named,
+    shown,
+)
 
 
 def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
@@ -13,7 +21,7 @@ def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The threshold ``limits.hybrid_drop``.
 
@@ -30,7 +38,7 @@ def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
     systems where none is; it loses where it is more than ``limits.hybrid_drop`` below the best of
     them. `repaired` gives it that value.
     """
-    if not query.has_answer:
+    if not can_be_answered(query, setup):
         return
     answers = answers_of(query)
     for answer in answers:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from searchmark.diagnosis.evidence import Evidence, Part, QueryEvidence
 from searchmark.diagnosis.finding import Finding
 from searchmark.diagnosis.wording import counted, listed
-from searchmark.diagnosis.worth import Valued, answers_of, gains_of, value_with
+from searchmark.diagnosis.worth import Valued, answers_of, can_be_answered, gains_of, value_with
 from searchmark.retrieval.analysis import analyze, tokenize
 
 N_TOLD = 3
@@ -39,7 +39,7 @@ def relevant_missed(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The threshold ``limits.missed_grade``, the documents, and the fields that systems read.
 
@@ -59,7 +59,7 @@ def relevant_missed(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     where no system tells. `repaired` is the value with these documents at the last places within
     k, each in place of one that earns less, from the last place up.
     """
-    if not query.has_answer:
+    if not can_be_answered(query, setup):
         return
     answers = answers_of(query)
     missed = _missed(query, answers, setup)

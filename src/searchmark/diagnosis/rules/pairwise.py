@@ -9,6 +9,7 @@ from searchmark.diagnosis.worth import (
     Valued,
     answers_of,
     best_of,
+    can_be_answered,
     is_above,
     is_below,
     named,
@@ -54,7 +55,7 @@ def pairwise_gap(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The thresholds ``limits.fail``, ``limits.succeed`` and ``limits.gap``.
 
@@ -72,7 +73,7 @@ def pairwise_gap(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     compared, nor one with a tag with one without. `repaired` gives the failing systems the value of
     the best one.
     """
-    if not query.has_answer:
+    if not can_be_answered(query, setup):
         return
     answers, limits = answers_of(query), setup.limits
     for direction in DIRECTIONS:

@@ -8,6 +8,7 @@ from searchmark.diagnosis.finding import Finding
 from searchmark.diagnosis.worth import (
     Valued,
     answers_of,
+    can_be_answered,
     gains_of,
     is_below,
     named,
@@ -47,7 +48,7 @@ def irrelevant_at_top(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
     Parameters
     ----------
     query
-        One query that has an answer.
+        One query that has an answer in the corpus.
     setup
         The thresholds ``limits.top_ranks`` and ``limits.top_value``.
 
@@ -65,7 +66,7 @@ def irrelevant_at_top(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
     against the model, and the finding is MEDIUM QUERY_TUNING. `repaired` is the value with that
     document out of the ranking and those below it one rank higher.
     """
-    if not query.has_answer:
+    if not can_be_answered(query, setup):
         return
     answers = [a for a in answers_of(query) if a.ranking.documents]
     depth = min(setup.limits.top_ranks, query.k)
