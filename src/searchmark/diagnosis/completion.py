@@ -1,13 +1,16 @@
 """Whether the setup is good enough to ship, and which of the three conditions says so."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from searchmark.diagnosis.capabilities import CAPABILITIES
 from searchmark.diagnosis.evidence import Evidence, Kind
 from searchmark.diagnosis.finding import SEVERITIES, Finding
-from searchmark.diagnosis.wording import counted
+from searchmark.diagnosis.limits import is_above
+from searchmark.diagnosis.trust import untrusted, why_untrusted
+from searchmark.diagnosis.wording import are, counted, told
+from searchmark.diagnosis.worth import can_be_answered
 
 SERVED_BY: Mapping[str, tuple[Kind, ...]] = {
     "semantic": ("vector", "hybrid"),
@@ -64,13 +67,18 @@ def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
     Notes
     -----
     Without any query, system or value nothing was shown, and it does not pass, whatever there is
-    of findings. The mean has to be above the threshold, not at it.
+    of findings; neither where so many answers or judgments are missing that no number can be
+    trusted, nor where no query has an answer and some are answered. The mean has to be above the
+    threshold, not at it.
     """
-    if (nothing := _nothing_shown(setup)) is not None:
+    if (nothing := _nothing_shown(setup) or _not_yet(findings, setup)) is not None:
         return Completion(False, (nothing,))
     conditions = (_by_mean(setup), _by_findings(findings, setup), _by_use_case(findings, setup))
     passed = any(c.held for c in conditions)
-    return Completion(passed, tuple(c.because for c in conditions if c.held == passed), conditions)
+    # how many findings are HIGH is told by the second condition, so not by the third again
+    told_before = () if passed or _unserved(setup) else conditions[2:]
+    because = (c.because for c in conditions if c.held == passed and c not in told_before)
+    return Completion(passed, tuple(because), conditions)
 
 
 def _nothing_shown(setup: Evidence) -> str | None:
@@ -83,12 +91,29 @@ def _nothing_shown(setup: Evidence) -> str | None:
     return None
 
 
+def _not_yet(findings: Sequence[Finding], setup: Evidence) -> str | None:
+    if missing := untrusted(findings, setup):
+        touched = len({f.query_id for f in missing})
+        lack = "a whole answer" if missing[0].tag == "RELIABILITY" else "judgments"
+        return (
+            f"not to be judged yet: {touched} of {counted(len(setup.queries), 'query')} "
+            f"{'lacks' if touched == 1 else 'lack'} {lack}; {why_untrusted(missing, setup)}"
+        )
+    answered = sum(any(r.documents for r in q.rankings) for q in setup.queries)
+    if answered and not any(can_be_answered(q, setup) for q in setup.queries):
+        return (
+            f"no query has an answer, and {answered} of {counted(len(setup.queries), 'query')} "
+            f"{are(answered)} answered: no mean tells anything"
+        )
+    return None
+
+
 def _by_mean(setup: Evidence) -> Condition:
     overall, least = setup.overall or 0.0, setup.limits.mean
-    held = overall > least
+    held = is_above(overall, least)
     over = "over all systems" if len(setup.systems) > 1 else f"of {setup.systems[0].name}"
     place = "above" if held else "not above"
-    sentence = f"the mean {setup.measure} {over} is {overall:.4f}, {place} {least:g}"
+    sentence = f"the mean {setup.measure} {over} is {told(overall, least, 4)}, {place} {least:g}"
     return Condition("mean", held, sentence)
 
 
@@ -98,32 +123,36 @@ def _by_findings(findings: Sequence[Finding], setup: Evidence) -> Condition:
         return Condition("findings", True, f"there are no findings{off}")
     worse = [f for f in findings if f.severity != "LOW"]
     if not worse:
-        return Condition("findings", True, f"all {counted(len(findings), 'finding')} are LOW{off}")
+        n = len(findings)
+        all_of = "the only finding is" if n == 1 else f"all {counted(n, 'finding')} are"
+        return Condition("findings", True, f"{all_of} LOW{off}")
     counts = (f"{n} {s}" for s in SEVERITIES[:-1] if (n := sum(f.severity == s for f in worse)))
-    sentence = f"{len(worse)} of {counted(len(findings), 'finding')} are worse than LOW"
+    found = f"{len(worse)} of {counted(len(findings), 'finding')}"
+    sentence = f"{found} {are(len(worse))} worse than LOW"
     return Condition("findings", False, f"{sentence}: {', '.join(counts)}")
 
 
 def _by_use_case(findings: Sequence[Finding], setup: Evidence) -> Condition:
     n_high = sum(f.severity == "HIGH" for f in findings)
-    unserved = [c for c in capabilities(setup) if not served_by(c, setup)]
+    unserved = _unserved(setup)
     if not n_high and not unserved:
         served = ", ".join(
             f"{c} by {' and '.join(served_by(c, setup))}" for c in capabilities(setup)
         )
         sentence = f"there is no HIGH finding, and the systems fit the queries ({served})"
         return Condition("use-case", True, sentence)
-    return Condition("use-case", False, "; ".join(_misfits(n_high, unserved, setup)))
+    if not unserved:
+        high = f"there {are(n_high)} {counted(n_high, 'HIGH finding')}"
+        return Condition("use-case", False, high)
+    wanted = ", ".join(f"{c} (wants {' or '.join(SERVED_BY.get(c, _ANY))})" for c in unserved)
+    untagged = [s.name for s in setup.systems if not s.kind]
+    hint = f"; {', '.join(untagged)} without a tag cannot count" if untagged else ""
+    sentence = f"no system is tagged for these queries: {wanted}{hint}"
+    return Condition("use-case", False, sentence)
 
 
-def _misfits(n_high: int, unserved: Sequence[str], setup: Evidence) -> Iterator[str]:
-    if n_high:
-        yield f"there {'is' if n_high == 1 else 'are'} {counted(n_high, 'HIGH finding')}"
-    if unserved:
-        wanted = ", ".join(f"{c} (wants {' or '.join(SERVED_BY.get(c, _ANY))})" for c in unserved)
-        untagged = [s.name for s in setup.systems if not s.kind]
-        hint = f"; {', '.join(untagged)} without a tag cannot count" if untagged else ""
-        yield f"no system is tagged for these queries: {wanted}{hint}"
+def _unserved(setup: Evidence) -> list[str]:
+    return [c for c in capabilities(setup) if not served_by(c, setup)]
 
 
 def capabilities(setup: Evidence) -> tuple[str, ...]:

@@ -7,6 +7,19 @@ import msgspec
 
 from searchmark.errors import Problem, nearest
 
+TOLERANCE = 1e-9
+"""Values nearer than this are the same: 0.8 - 0.5 is not above 0.3, whatever a double says."""
+
+
+def is_below(value: float, limit: float) -> bool:
+    """Tell whether a value is less than a limit, by more than rounding."""
+    return limit - value > TOLERANCE
+
+
+def is_above(value: float, limit: float) -> bool:
+    """Tell whether a value is more than a limit, by more than rounding."""
+    return value - limit > TOLERANCE
+
 
 class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From which value on a mean is called good, acceptable and poor; below that it is bad."""
@@ -110,4 +123,4 @@ def level_of(measure: str, mean: float | None, limits: Limits) -> str | None:
     if levels is None or mean is None:
         return None
     words = (("good", levels.good), ("acceptable", levels.acceptable), ("poor", levels.poor))
-    return next((word for word, least in words if mean >= least), "bad")
+    return next((word for word, least in words if not is_below(mean, least)), "bad")

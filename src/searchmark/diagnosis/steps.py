@@ -79,8 +79,8 @@ def _restart(groups: Sequence[Group], setup: Evidence) -> str:
         )
     n = counted(sum(g.n_findings for g in mended), "finding")
     return (
-        f"Mend {n} in {listed([g.tag for g in mended])} and diagnose again; --restart writes what a "
-        f"project file can hold into a new one, to review as a diff, and tells the rest; {worth}."
+        f"Mend {n} in {listed([g.tag for g in mended])} and diagnose again; --restart writes what "
+        f"a project file can hold into a new one, to review as a diff, and tells the rest; {worth}."
     )
 
 

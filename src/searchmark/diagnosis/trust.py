@@ -25,12 +25,22 @@ class Missing(NamedTuple):
 
 def what_is_missing(groups: Sequence[Group], setup: Evidence) -> Missing | None:
     """Return missing answers or judgments where they are many; answers come first."""
+    found = untrusted([f for g in groups for f in g.findings], setup)
+    if not found:
+        return None
+    return Missing(next(g for g in groups if g.tag == found[0].tag), found)
+
+
+def untrusted(findings: Sequence[Finding], setup: Evidence) -> tuple[Finding, ...]:
+    """Return the findings of answers, or else of judgments, that are missing where they are many.
+
+    Empty where the numbers can be trusted.
+    """
     for tag, rules in UNTRUSTED.items():
-        for group in groups:
-            found = tuple(f for f in group.findings if f.rule in rules)
-            if group.tag == tag and found and _are_many(found, setup):
-                return Missing(group, found)
-    return None
+        found = tuple(f for f in findings if f.tag == tag and f.rule in rules)
+        if found and _are_many(found, setup):
+            return found
+    return ()
 
 
 def _are_many(findings: Sequence[Finding], setup: Evidence) -> bool:

@@ -6,10 +6,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
+from searchmark.diagnosis.limits import is_below
 from searchmark.diagnosis.wording import listed
-
-TOLERANCE = 1e-9
-"""Values nearer than this are the same: 0.8 - 0.5 is not above 0.3, whatever a double says."""
 
 
 class Valued(NamedTuple):
@@ -22,16 +20,6 @@ class Valued(NamedTuple):
     def name(self) -> str:
         """The system's name."""
         return self.ranking.name
-
-
-def is_below(value: float, limit: float) -> bool:
-    """Tell whether a value is less than a limit, by more than rounding."""
-    return limit - value > TOLERANCE
-
-
-def is_above(value: float, limit: float) -> bool:
-    """Tell whether a value is more than a limit, by more than rounding."""
-    return value - limit > TOLERANCE
 
 
 def can_be_answered(query: QueryEvidence, setup: Evidence) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from searchmark.diagnosis.capabilities import CAPABILITIES
 from searchmark.diagnosis.completion import SERVED_BY, complete
 from searchmark.diagnosis.evidence import Evidence
-from searchmark.diagnosis.finding import Finding, Severity
+from searchmark.diagnosis.finding import Finding, Severity, Tag
+from searchmark.diagnosis.limits import Limits, level_of
 
 SetupOf = Callable[..., Evidence]
 
@@ -97,8 +98,86 @@ def test_a_high_finding_breaks_the_use_case(setup_of: SetupOf) -> None:
     assert verdict.because == (
         "the mean nDCG@5 of words is 0.1000, not above 0.7",
         "2 of 3 findings are worse than LOW: 1 HIGH, 1 MEDIUM",
-        "there is 1 HIGH finding",
     )
+    assert [c.because for c in verdict.conditions][2] == "there is 1 HIGH finding"
+
+
+def test_one_finding_is_told_as_one(setup_of: SetupOf) -> None:
+    setup = setup_of({"a": [0.1]})
+    assert complete(found("LOW"), setup).because == ("the only finding is LOW",)
+    assert complete(found("HIGH"), setup).because == (
+        "the mean nDCG@5 of a is 0.1000, not above 0.7",
+        "1 of 1 finding is worse than LOW: 1 HIGH",
+        "no system is tagged for these queries: semantic (wants vector or hybrid); a without a "
+        "tag cannot count",
+    )
+
+
+def test_a_mean_is_above_the_limit_by_more_than_rounding(setup_of: SetupOf) -> None:
+    # a double makes the mean of these 0.7000000000000001
+    setup = setup_of({"a": [0.5, 0.8, 0.8]})
+    assert setup.overall != 0.7
+    assert complete(found("HIGH"), setup).because[0] == (
+        "the mean nDCG@5 of a is 0.7000, not above 0.7"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mean", "sentence"),
+    [(0.70001, "0.70001, above 0.7"), (0.69997, "0.69997, not above 0.7"), (0.71, "0.7100, above")],
+)
+def test_digits_tell_the_mean_from_the_limit(setup_of: SetupOf, mean: float, sentence: str) -> None:
+    assert sentence in complete(found("HIGH"), setup_of({"a": [mean]})).because[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.1 + 0.2, "poor"), (0.3 - 1e-16, "poor"), (0.2999, "bad"), (0.7, "good")]
+)
+def test_a_level_is_reached_within_rounding(value: float, word: str) -> None:
+    assert level_of("nDCG@10", value, Limits()) == word
+    assert level_of("RR", 0.7 - 1e-12, Limits()) == "good"
+
+
+def lost(rule: str, tag: Tag, *query_ids: str) -> list[Finding]:
+    return [Finding(rule, "LOW", tag, "wrong", "mend it", q) for q in query_ids]
+
+
+def test_nothing_passes_while_many_answers_are_missing(setup_of: SetupOf) -> None:
+    setup = setup_of({"words": [0.9] * 5}, capabilities=["exact"] * 5)
+    missing = lost("failed-or-partial", "RELIABILITY", "q1", "q2")  # 2 of 5 is more than 0.2
+    assert complete(missing[:1], setup).passed
+    verdict = complete(missing, setup)
+    assert not verdict.passed
+    assert verdict.because == (
+        "not to be judged yet: 2 of 5 queries lack a whole answer; what is missing counts as 0, so "
+        "no mean tells how good the ranking is",
+    )
+
+
+def test_nothing_passes_while_many_judgments_are_missing(setup_of: SetupOf) -> None:
+    given = {"words": [["good1", "new1"]] * 5}  # half of the results
+    setup = setup_of({"words": [0.9] * 5}, documents=given)
+    verdict = complete(lost("holes-at-top", "JUDGMENTS", "q1"), setup)
+    assert not verdict.passed
+    assert verdict.because == (
+        "not to be judged yet: 1 of 5 queries lacks judgments; 50% of the results within 5 are "
+        "unjudged and count as not relevant, so every mean may be too low and no difference is "
+        "sure",
+    )
+
+
+def test_answers_where_no_query_has_one_show_nothing(setup_of: SetupOf) -> None:
+    """What the conventions give for such a query, 1.0, is no sign of a good ranking."""
+    values = {"words": [1.0, 1.0]}
+    given = {"words": [["bad1"], []]}
+    verdict = complete([], setup_of(values, documents=given, no_answer=[0, 1]))
+    assert not verdict.passed
+    assert verdict.because == (
+        "no query has an answer, and 1 of 2 queries is answered: no mean tells anything",
+    )
+    assert complete([], setup_of(values, documents=given, no_answer=[0])).passed
+    silent = {"words": [[], []]}
+    assert complete([], setup_of(values, documents=silent, no_answer=[0, 1])).passed
 
 
 def test_why_the_use_case_does_not_match_is_said(setup_of: SetupOf) -> None:

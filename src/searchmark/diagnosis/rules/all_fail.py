@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding, Tag
+from searchmark.diagnosis.limits import is_below
 from searchmark.diagnosis.wording import counted, listed
-from searchmark.diagnosis.worth import Valued, best_of, can_be_answered, is_below
+from searchmark.diagnosis.worth import Valued, best_of, can_be_answered
 
 TAGS: Mapping[str, Tag] = {
     "semantic": "MODEL_SELECTION",

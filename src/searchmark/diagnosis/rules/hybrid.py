@@ -4,15 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.worth import (
-    Valued,
-    answers_of,
-    best_of,
-    can_be_answered,
-    is_above,
-    named,
-    shown,
-)
+from searchmark.diagnosis.limits import is_above
+from searchmark.diagnosis.worth import Valued, answers_of, best_of, can_be_answered, named, shown
 
 
 def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:

@@ -5,16 +5,8 @@ from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, Kind, QueryEvidence
 from searchmark.diagnosis.finding import Finding, Tag
-from searchmark.diagnosis.worth import (
-    Valued,
-    answers_of,
-    best_of,
-    can_be_answered,
-    is_above,
-    is_below,
-    named,
-    shown,
-)
+from searchmark.diagnosis.limits import is_above, is_below
+from searchmark.diagnosis.worth import Valued, answers_of, best_of, can_be_answered, named, shown
 
 
 class Direction(NamedTuple):

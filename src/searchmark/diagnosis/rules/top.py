@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, Kind, QueryEvidence
 from searchmark.diagnosis.finding import Finding
+from searchmark.diagnosis.limits import is_below
 from searchmark.diagnosis.worth import (
     Valued,
     answers_of,
     can_be_answered,
     gains_of,
-    is_below,
     named,
     shown,
     value_with,
