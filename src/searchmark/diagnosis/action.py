@@ -71,9 +71,9 @@ def recommend(
     Notes
     -----
     First come missing answers and missing judgments where more than the share ``limits.holes`` of
-    the queries or of the results is missing: no other number can be trusted before. Then the HIGH
-    findings of the worst group, then the group with the largest rise of the mean over all systems,
-    then the first.
+    the queries or of the results is missing: no other number can be trusted before. Then the
+    HIGH findings of the group where these raise the mean over all systems most, or else are most;
+    then the group with the largest rise, then the first.
     """
     if not groups:
         return None
@@ -103,11 +103,18 @@ def _first(groups: Sequence[Group], setup: Evidence) -> tuple[Group, tuple[Findi
     if (missing := what_is_missing(groups, setup)) is not None:
         return missing.group, missing.findings, "trust"
     if groups[0].severity == "HIGH":
-        return groups[0], tuple(f for f in groups[0].findings if f.severity == "HIGH"), "severity"
+        return *_worst(groups, setup), "severity"
     largest = max(groups, key=lambda g: g.rise.overall)
     if largest.rise.overall > NOTHING:
         return largest, largest.findings, "rise"
     return groups[0], groups[0].findings, "order"
+
+
+def _worst(groups: Sequence[Group], setup: Evidence) -> tuple[Group, tuple[Finding, ...]]:
+    """Return the group whose HIGH findings are worth most, or else are most, and these."""
+    high = [(g, tuple(f for f in g.findings if f.severity == "HIGH")) for g in groups]
+    rises = {g.tag: round(rise_of(found, setup).overall, 9) for g, found in high}
+    return max(high, key=lambda pair: (bool(pair[1]), rises[pair[0].tag], len(pair[1])))
 
 
 def _touches(finding: Finding, system: str) -> bool:
