@@ -20,8 +20,8 @@ def latency_outliers(setup: Evidence) -> Iterator[Finding]:
     Yields
     ------
     Finding
-        At most one for each system, LOW: queries that took at least ``limits.slow`` times the
-        median and at least ``limits.slow_ms`` milliseconds. Calls that failed do not count.
+        At most one for each system, LOW: queries that took more than ``limits.slow`` times the
+        median and more than ``limits.slow_ms`` milliseconds. Calls that failed do not count.
     """
     for system in setup.systems:
         took = {
@@ -36,7 +36,7 @@ def latency_outliers(setup: Evidence) -> Iterator[Finding]:
 def _outliers(system: str, took: dict[str, float], setup: Evidence) -> Iterator[Finding]:
     middle = median(took.values())
     least = max(setup.limits.slow * middle, setup.limits.slow_ms)
-    slow = [q for q, ms in took.items() if ms >= least]
+    slow = [q for q, ms in took.items() if ms > least]
     if not slow:
         return
     worst = max(slow, key=lambda q: took[q])
