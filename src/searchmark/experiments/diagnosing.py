@@ -1,7 +1,10 @@
 """The evidence that rules look at, made from a finished experiment."""
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from math import log2
 from typing import Any, NamedTuple
 
 import msgspec
@@ -111,9 +114,10 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
         for o in experiment.outcomes
     )
     judged = _judgments(inputs, measure)
-    answers = [
-        _answers(p, o, judged, measure) for p, o in zip(parts, experiment.outcomes, strict=True)
-    ]
+    with _nothing_collected():
+        answers = [
+            _answers(p, o, judged, measure) for p, o in zip(parts, experiment.outcomes, strict=True)
+        ]
     facts = _query_facts(inputs, capabilities_of(inputs.queries, documents.lexicon))
     queries = tuple(
         QueryEvidence(
@@ -140,6 +144,18 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
         digests=inputs.digests,
         made={o.system: o.made for o in experiment.outcomes if o.made is not None},
     )
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Leave the garbage be: looking through a million new rows again and again takes longest."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Judgments(NamedTuple):
@@ -191,7 +207,7 @@ def _answers(
         found[code] = Ranking(
             system=part,
             value=value[code] if value[code] == value[code] else None,
-            documents=tuple(_placed(call, grades, earned, complete=complete)),
+            documents=_placed(call, grades, earned, complete=complete),
             status=call.status,
             partial=call.partial,
             error=call.error,
@@ -203,14 +219,24 @@ def _answers(
 
 def _placed(
     call: Call, grades: Mapping[str, int], earned: Mapping[str, float], *, complete: bool
-) -> Iterator[Placed]:
-    """Yield the returned documents with their ranks; of one returned twice the first place."""
-    scores = dict(reversed([*zip(call.doc_ids, call.scores, strict=True)]))
+) -> tuple[Placed, ...]:
+    """Return the returned documents with their ranks; of one returned twice the first place."""
+    first = dict(reversed([*zip(call.doc_ids, call.scores, strict=True)]))
+    ids = list(dict.fromkeys(call.doc_ids))
     unlisted = 0 if complete else None
-    for rank, doc_id in enumerate(dict.fromkeys(call.doc_ids), 1):
-        gain = earned.get(doc_id, 0.0)
-        part = gain / float(np.log2(rank + 1)) if gain else 0.0
-        yield Placed(doc_id, rank, scores[doc_id], grades.get(doc_id, unlisted), gain, part)
+    gained = [earned.get(d, 0.0) for d in ids]
+    # column by column: a thousand results a query and system are common
+    return tuple(
+        map(
+            Placed,
+            ids,
+            range(1, len(ids) + 1),
+            [first[d] for d in ids],
+            [grades.get(d, unlisted) for d in ids],
+            gained,
+            [gain / log2(rank + 1) if gain else 0.0 for rank, gain in enumerate(gained, 1)],
+        )
+    )
 
 
 def _broken(hits: Hits) -> dict[int, tuple[int, ...]]:
