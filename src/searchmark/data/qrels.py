@@ -72,7 +72,9 @@ def _has_header(path: Path) -> bool:
     if kind in {"csv", "tsv"}:
         # a TREC file under a .tsv name has four fields and ends in a number
         parts = first.split()
-        return not (len(parts) == 4 and parts[3].lstrip("+-").isdigit() and "," not in first)
+        # with tabs between them, a comma is one of an id
+        is_split = "\t" in first or "," not in first
+        return not (len(parts) == 4 and parts[3].lstrip("+-").isdigit() and is_split)
     return False
 
 
