@@ -20,7 +20,7 @@ N_START = 5
 """So many queries are named to start with."""
 
 _BY_TAG: dict[Tag, str] = {
-    "MODEL_SELECTION": "Try another embedding model for {system}, or put a reranker behind it",
+    "MODEL_SELECTION": "Take another embedding model for {system}, or put a reranker behind it",
     "INDEX_MAPPING": "Change how {system} indexes and matches: fields, analysis, synonyms, "
     "and whether every word must match",
     "QUERY_TUNING": "Tune the queries that {system} sends: weights of fields, matching, boosts",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from searchmark.diagnosis.lexicon import Lexicon
+from searchmark.diagnosis.wording import cut
 from searchmark.retrieval.analysis import Analyzer, tokenize
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ class Documents:
         return next((t for f in named if (t := self.text(doc_id, f).strip())), doc_id)
 
     def label(self, doc_id: str) -> str:
-        """Return the title with the id behind it; the id alone where there is no title."""
+        """Return the title, cut where it is long, with the id; the id alone without a title."""
         title = self.title(doc_id)
-        return doc_id if title == doc_id else f"{title} ({doc_id})"
+        return doc_id if title == doc_id else f"{cut(title)} ({doc_id})"
 
     def terms(self, doc_id: str) -> Mapping[str, Terms]:
         """Return field -> the terms it holds, of the fields that hold any."""

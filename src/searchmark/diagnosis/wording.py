@@ -4,6 +4,11 @@ from collections.abc import Sequence
 
 from searchmark.diagnosis.limits import TOLERANCE
 
+LONGEST = 60
+"""Of a title or a value inside a sentence, in characters."""
+
+MORE = " ..."
+
 MOST_DIGITS = 10
 """They tell apart what is further apart than `TOLERANCE`."""
 
@@ -31,6 +36,22 @@ def told(value: float, limit: float, digits: int) -> str:
     most = digits if abs(value - limit) <= TOLERANCE else MOST_DIGITS
     shown = (f"{value:.{n}f}" for n in range(digits, most))
     return next((s for s in shown if float(s) != limit), f"{value:.{most}f}")
+
+
+def cut(text: str, most: int = LONGEST) -> str:
+    """Return a text on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> cut("A long title of  something", 12), cut("Donaudampfschiff", 12)
+    ('A long ...', 'Donaudam ...')
+    """
+    whole = " ".join(text.split())
+    if len(whole) <= most:
+        return whole
+    start = whole[: most - len(MORE)]
+    words = start if whole[len(start)] == " " else start.rpartition(" ")[0]
+    return (words or start).rstrip() + MORE
 
 
 def listed(names: Sequence[str]) -> str:

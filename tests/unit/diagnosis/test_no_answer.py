@@ -133,6 +133,14 @@ def test_a_fusion_of_parts_that_are_not_shown() -> None:
     assert finding.fix == "Silence the parts of fused: its own score comes of ranks alone"
 
 
+def test_a_cost_where_no_relevant_result_is_known() -> None:
+    (finding,) = found(none())
+    assert finding.fix == (
+        "Drop results of dense that score below 0.31: that silences 1 of 1 query without an answer "
+        "and loses no relevant result, as none is known within 5"
+    )
+
+
 def test_a_cut_off_that_is_not_worth_its_cost() -> None:
     """Cutting above 0.3 silences one query and empties one of nDCG 1; the mean is over three."""
     weak = asked("weak", {"a": 1}, dense={"a": 0.2})

@@ -5,9 +5,11 @@ from math import log2
 
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence
 from searchmark.diagnosis.finding import Finding
-from searchmark.diagnosis.wording import counted
+from searchmark.diagnosis.wording import are
 
 SHOWN = 3
+
+NOBODY = "no system can answer it"
 
 
 def judged_not_in_corpus(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
@@ -57,13 +59,13 @@ def _what(named: tuple[str, ...], n_relevant: int) -> str:
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     if not n_relevant:
         return f"none of the judged documents is in the corpus: {shown}{more}"
-    verb = "is" if len(named) == 1 else "are"
+    if n_relevant == 1:
+        return f"the only relevant document is not in the corpus ({shown}), so {NOBODY}"
     sentence = (
-        f"{len(named)} of {counted(n_relevant, 'relevant document')} {verb} not in the corpus "
+        f"{len(named)} of {n_relevant} relevant documents {are(len(named))} not in the corpus "
         f"({shown}{more})"
     )
-    whole = len(named) == n_relevant
-    return f"{sentence}, so no system can answer it" if whole else sentence
+    return f"{sentence}, so {NOBODY}" if len(named) == n_relevant else sentence
 
 
 def _repaired(query: QueryEvidence, absent: set[str]) -> dict[str, float]:

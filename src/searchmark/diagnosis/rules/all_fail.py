@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding, Tag
 from searchmark.diagnosis.limits import is_below
-from searchmark.diagnosis.wording import counted, listed
+from searchmark.diagnosis.wording import are, listed
 from searchmark.diagnosis.worth import Valued, best_of, can_be_answered
 
 TAGS: Mapping[str, Tag] = {
@@ -24,7 +24,7 @@ a query is sent.
 """
 
 FIXES: Mapping[str, str] = {
-    "semantic": "Try an embedding model trained on the language of these documents, or a reranker "
+    "semantic": "Take an embedding model trained on the language of these documents, or a reranker "
     "over more candidates, and index the words that people use for these things",
     "structured": "Index what queries name as fields of their own (keywords, numbers, dates), and "
     "send field:value as a filter instead of as text",
@@ -121,14 +121,11 @@ def _what(
         sentence += f" ({listed([a.name for a in best])})"
     n_relevant = sum(gain > 0 for gain in query.gains.values())
     if missed:
-        sentence += (
-            f"; of {counted(n_relevant, 'relevant document')} "
-            f"{_how_many(len(missed), n_relevant)} returned within {query.k}"
-        )
+        sentence += f"; {_how_many(len(missed), n_relevant)} returned within {query.k}"
     return sentence
 
 
 def _how_many(n: int, n_all: int) -> str:
-    if n == n_all:
-        return "none is"
-    return f"{n} {'is' if n == 1 else 'are'} not"
+    if n_all == 1:
+        return "the only relevant document is not"
+    return f"of {n_all} relevant documents {'none is' if n == n_all else f'{n} {are(n)} not'}"

@@ -6,6 +6,7 @@ from math import log2
 from searchmark.data.filters import allowed
 from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
 from searchmark.diagnosis.finding import Finding
+from searchmark.diagnosis.wording import cut
 
 SHOWN = 3
 """So many documents are described; all are named."""
@@ -75,7 +76,7 @@ def _described(query: QueryEvidence, doc_ids: Sequence[str], setup: Evidence) ->
             if not passes:
                 text = documents.text(doc_id, wanted.field)
                 held[doc_id].append(
-                    f"has {wanted.field} {text}" if text else f"has no {wanted.field}"
+                    f"has {wanted.field} {cut(text)}" if text else f"has no {wanted.field}"
                 )
     for doc_id in doc_ids[:SHOWN]:
         reasons = " and ".join(held.get(doc_id, ["is not in the corpus"]))

@@ -1,7 +1,6 @@
 """Relevant documents that no system returns."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import shorten
 from typing import NamedTuple
 
 from searchmark.diagnosis.evidence import Evidence, Part, QueryEvidence
@@ -13,15 +12,12 @@ from searchmark.retrieval.analysis import analyze, tokenize
 N_TOLD = 3
 """So many documents are named in the sentence; the finding holds all."""
 
-LONGEST = 60
-"""Of a title, in characters."""
-
 DEEPER_FIX = (
     "Put a reranker behind the first results, over more candidates than k: these documents are "
     "found, only too low"
 )
 NOWHERE_FIX = (
-    "Try a model, synonyms or descriptions that bring the words of the query and of these "
+    "Look for a model, synonyms or descriptions that bring the words of the query and of these "
     "documents together: no system comes near them"
 )
 
@@ -185,7 +181,7 @@ def _what(
     query: QueryEvidence,
     setup: Evidence,
 ) -> str:
-    told = [_label(d, setup) for d in documents[:N_TOLD]]
+    told = [setup.documents.label(d) for d in documents[:N_TOLD]]
     if len(documents) > N_TOLD:
         told.append(f"{len(documents) - N_TOLD} more")
     deeper = f"; the nearest is at rank {min(nearest.values())}" if nearest else ""
@@ -193,14 +189,6 @@ def _what(
     return (
         f"no system returns {n} graded {setup.limits.missed_grade} or more within {query.k}: "
         f"{listed(told)}{deeper}"
-    )
-
-
-def _label(doc_id: str, setup: Evidence) -> str:
-    """Return a document's title, cut where it is long, with its id."""
-    title = setup.documents.title(doc_id)
-    return (
-        doc_id if title == doc_id else f"{shorten(title, LONGEST, placeholder=' ...')} ({doc_id})"
     )
 
 

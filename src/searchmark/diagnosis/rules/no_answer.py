@@ -122,6 +122,8 @@ def _effect(at: Cutoff, cutoffs: Cutoffs, setup: Evidence) -> str:
 
 
 def _cost(at: Cutoff, cutoffs: Cutoffs, setup: Evidence) -> str:
+    if not cutoffs.n_relevant:
+        return f"loses no relevant result, as none is known within {setup.k}"
     relevant = f"{counted(cutoffs.n_relevant, 'relevant result')} within {setup.k}"
     if not at.n_lost:
         return f"loses none of {relevant}"

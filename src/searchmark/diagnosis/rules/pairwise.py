@@ -23,8 +23,8 @@ DIRECTIONS = (
         "vector",
         "lexical",
         "MODEL_SELECTION",
-        "Try an embedding model that knows these words (names, codes, terms of the trade), or join "
-        "it with the keyword search that finds them",
+        "Take an embedding model that knows these words (names, codes, terms of the trade), or "
+        "join it with the keyword search that finds them",
     ),
     Direction(
         "lexical",

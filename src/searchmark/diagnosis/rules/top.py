@@ -29,7 +29,7 @@ TUNING: Mapping[Kind, str] = {
 """What to try where other systems avoid the document, by the kind of those that do not."""
 
 SHARED_FIX = (
-    "Try a reranker that reads query and document together, or another model: none of these "
+    "Put in a reranker that reads query and document together, or another model: none of these "
     "systems tells such documents from the relevant ones"
 )
 
