@@ -93,6 +93,16 @@ def test_a_hybrid_is_compared_with_its_arms_only() -> None:
     assert by_value({"mixed": 1.0, "fused": 0.0}, arms={}) == []
 
 
+def test_what_need_not_be_a_part_is_not_called_one() -> None:
+    (finding,) = by_value({"bm25": 0.9, "dense": 0.2, "fused": 0.5}, arms={})
+    assert finding.what == "fused reaches nDCG@5 0.500, 0.400 below bm25 (0.900)"
+    assert finding.fix.startswith("Compare fused with bm25, and run the parts of fused too")
+    (known,) = by_value({"bm25": 0.9, "dense": 0.2, "fused": 0.5})
+    assert "bm25 alone" in known.what
+    assert "the vector arm hurts" in known.what
+    assert known.fix.startswith("Let bm25 count more in the fusion")
+
+
 def test_untagged_systems_are_single_ones() -> None:
     (finding,) = by_value({"ours": 0.9, "fused": 0.5}, arms={})
     assert finding.severity == "LOW"

@@ -130,7 +130,18 @@ def test_a_fusion_answers_through_its_keyword_part() -> None:
 
 def test_a_fusion_of_parts_that_are_not_shown() -> None:
     (finding,) = found(asked("none", {"x": 0}, fused=["x"]), LOW)
-    assert finding.fix == "Silence the parts of fused: its own score comes of ranks alone"
+    assert finding.fix == (
+        "Silence bm25 and dense inside fused: its own score comes of ranks alone"
+    )
+
+
+def test_a_fusion_whose_parts_were_not_run() -> None:
+    made = query({"x": 0}, {"fused": ("hybrid", ["x"]), "bm25": ("lexical", ["x"])})
+    (finding,) = no_answer_answered(made, evidence(made))
+    assert finding.fix == (
+        "Run the parts of fused too, to find a cut-off: they were not run here; let bm25 ask for all "
+        "or most of the words of a query"
+    )
 
 
 def test_a_cost_where_no_relevant_result_is_known() -> None:

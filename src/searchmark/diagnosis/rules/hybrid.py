@@ -7,6 +7,17 @@ from searchmark.diagnosis.finding import Finding
 from searchmark.diagnosis.limits import is_above
 from searchmark.diagnosis.worth import Valued, answers_of, best_of, can_be_answered, named, shown
 
+PART_FIX = (
+    "Let {best} count more in the fusion (a weight for each arm, or a smaller constant, so that "
+    "first places count more), send queries of this kind there alone, or put a reranker behind the "
+    "fusion"
+)
+OTHER_FIX = (
+    "Compare {hybrid} with {best}, and run the parts of {hybrid} too, to see which one loses these "
+    "documents; or send queries of this kind to {best} alone"
+)
+"""Where the parts of the hybrid were not run, so that the better system need not be one of them."""
+
 
 def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding]:
     """Find hybrids that lose to one of the systems they join.
@@ -22,8 +33,8 @@ def hybrid_below_best(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
     ------
     Finding
         At most one a hybrid, SEARCH_PIPELINE: MEDIUM where the best single systems are all lexical
-        (the vector arm hurts), LOW otherwise. Its documents are the relevant ones that the hybrid
-        ranks lower than a best single system.
+        (where the parts are known, the vector arm hurts), LOW otherwise. Its documents are the
+        relevant ones that the hybrid ranks lower than a best single system.
 
     Notes
     -----
@@ -57,20 +68,17 @@ def _finding(
     top, drop = best[0].value, best[0].value - hybrid.value
     is_lexical = all(a.ranking.system.kind == "lexical" for a in best)
     vector = [a for a in parts if a.ranking.system.kind == "vector"] if is_lexical else []
-    hurts = f"; the vector arm hurts ({shown(vector)})" if vector else ""
+    has_parts = bool(hybrid.ranking.system.arms)
+    hurts = f"; the vector arm hurts ({shown(vector)})" if vector and has_parts else ""
     return Finding(
         rule="hybrid-below-best",
         severity="MEDIUM" if is_lexical else "LOW",
         tag="SEARCH_PIPELINE",
         what=(
             f"{hybrid.name} reaches {setup.measure} {hybrid.value:.3f}, {drop:.3f} below "
-            f"{named(best)} alone ({top:.3f}){hurts}"
+            f"{named(best)}{' alone' if has_parts else ''} ({top:.3f}){hurts}"
         ),
-        fix=(
-            f"Let {named(best)} count more in the fusion (a weight for each arm, or a smaller "
-            "constant, so that first places count more), send queries of this kind there alone, or "
-            "put a reranker behind the fusion"
-        ),
+        fix=(PART_FIX if has_parts else OTHER_FIX).format(hybrid=hybrid.name, best=named(best)),
         query_id=query.query_id,
         systems=(hybrid.name,),
         documents=_lowered(hybrid, best, query),

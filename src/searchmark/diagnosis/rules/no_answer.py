@@ -93,14 +93,17 @@ def _fixes(answering: Sequence[Ranking], setup: Evidence) -> Iterator[str]:
         yield _cut(setup.cutoffs[name], f", inside {listed(joined)} too" if joined else "", setup)
     matching = [r for r in answering if r.name not in scored and not r.system.arms]
     for r in matching:
-        if r.system.kind == "lexical":
+        if r.system.kind == "hybrid":
+            yield f"run the parts of {r.name} too, to find a cut-off: they were not run here"
+        elif r.system.kind == "lexical":
             yield f"let {r.name} ask for all or most of the words of a query"
         else:
             yield f"give {r.name} a score that tells relevant from irrelevant, and cut it off"
     known = {*scored, *(r.name for r in matching)}
     for r in answering:
         if r.system.arms and not known.intersection(r.system.arms):
-            yield f"silence the parts of {r.name}: its own score comes of ranks alone"
+            parts = listed(r.system.arms)
+            yield f"silence {parts} inside {r.name}: its own score comes of ranks alone"
 
 
 def _cut(cutoffs: Cutoffs, inside: str, setup: Evidence) -> str:
