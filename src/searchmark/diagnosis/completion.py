@@ -8,7 +8,7 @@ from searchmark.diagnosis.capabilities import CAPABILITIES
 from searchmark.diagnosis.evidence import Evidence, Kind
 from searchmark.diagnosis.finding import SEVERITIES, Finding
 from searchmark.diagnosis.limits import is_above
-from searchmark.diagnosis.trust import untrusted, why_untrusted
+from searchmark.diagnosis.trust import untrusted, what_lacks, why_untrusted
 from searchmark.diagnosis.wording import are, counted, told
 from searchmark.diagnosis.worth import can_be_answered
 
@@ -94,10 +94,10 @@ def _nothing_shown(setup: Evidence) -> str | None:
 def _not_yet(findings: Sequence[Finding], setup: Evidence) -> str | None:
     if missing := untrusted(findings, setup):
         touched = len({f.query_id for f in missing})
-        lack = "a whole answer" if missing[0].tag == "RELIABILITY" else "judgments"
         return (
             f"not to be judged yet: {touched} of {counted(len(setup.queries), 'query')} "
-            f"{'lacks' if touched == 1 else 'lack'} {lack}; {why_untrusted(missing, setup)}"
+            f"{'has' if touched == 1 else 'have'} {what_lacks(missing)}; "
+            f"{why_untrusted(missing, setup)}"
         )
     answered = sum(any(r.documents for r in q.rankings) for q in setup.queries)
     if answered and not any(can_be_answered(q, setup) for q in setup.queries):

@@ -58,6 +58,16 @@ def unjudged_share(setup: Evidence) -> float:
     return sum(d.grade is None for d in shown) / len(shown) if shown else 0.0
 
 
+def what_lacks(findings: Sequence[Finding]) -> str:
+    """Return what the queries of these findings have that they should not have, or lack."""
+    if findings[0].tag == "RELIABILITY":
+        return "no whole answer"
+    rules = {f.rule for f in findings}
+    holes = ["results that nobody judged"] if HOLES in rules else []
+    absent = ["judged documents that the corpus does not hold"] if rules - {HOLES} else []
+    return " or ".join([*holes, *absent])
+
+
 def why_untrusted(findings: Sequence[Finding], setup: Evidence) -> str:
     """Say what is wrong with the numbers."""
     if any(f.rule == HOLES for f in findings):

@@ -149,8 +149,8 @@ def test_nothing_passes_while_many_answers_are_missing(setup_of: SetupOf) -> Non
     verdict = complete(missing, setup)
     assert not verdict.passed
     assert verdict.because == (
-        "not to be judged yet: 2 of 5 queries lack a whole answer; what is missing counts as 0, so "
-        "no mean tells how good the ranking is",
+        "not to be judged yet: 2 of 5 queries have no whole answer; what is missing counts as 0, "
+        "so no mean tells how good the ranking is",
     )
 
 
@@ -160,9 +160,18 @@ def test_nothing_passes_while_many_judgments_are_missing(setup_of: SetupOf) -> N
     verdict = complete(lost("holes-at-top", "JUDGMENTS", "q1"), setup)
     assert not verdict.passed
     assert verdict.because == (
-        "not to be judged yet: 1 of 5 queries lacks judgments; 50% of the results within 5 are "
-        "unjudged and count as not relevant, so every mean may be too low and no difference is "
-        "sure",
+        "not to be judged yet: 1 of 5 queries has results that nobody judged; 50% of the results "
+        "within 5 are unjudged and count as not relevant, so every mean may be too low and no "
+        "difference is sure",
+    )
+
+
+def test_nothing_passes_while_many_judged_documents_are_not_there(setup_of: SetupOf) -> None:
+    setup = setup_of({"words": [0.9] * 5})
+    verdict = complete(lost("judged-not-in-corpus", "JUDGMENTS", "q1", "q2"), setup)
+    assert not verdict.passed
+    assert verdict.because[0].startswith(
+        "not to be judged yet: 2 of 5 queries have judged documents that the corpus does not hold;"
     )
 
 

@@ -139,8 +139,8 @@ def test_a_fusion_whose_parts_were_not_run() -> None:
     made = query({"x": 0}, {"fused": ("hybrid", ["x"]), "bm25": ("lexical", ["x"])})
     (finding,) = no_answer_answered(made, evidence(made))
     assert finding.fix == (
-        "Run the parts of fused too, to find a cut-off: they were not run here; let bm25 ask for all "
-        "or most of the words of a query"
+        "Run the parts of fused too, to find a cut-off: they were not run here; let bm25 ask for "
+        "all or most of the words of a query"
     )
 
 
