@@ -40,11 +40,15 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The verdict. `because` are the conditions that held, or, where none did, why each did not."""
+    """The verdict. `because` are the conditions that held, or, where none did, why each did not.
+
+    `caveat` says why the numbers, and so the verdict, cannot be trusted; None where they can.
+    """
 
     passed: bool
     because: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
+    caveat: str | None = None
 
 
 def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
@@ -67,18 +71,18 @@ def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
     Notes
     -----
     Without any query, system or value nothing was shown, and it does not pass, whatever there is
-    of findings; neither where so many answers or judgments are missing that no number can be
-    trusted, nor where no query has an answer and some are answered. The mean has to be above the
-    threshold, not at it.
+    of findings; nor where no query has an answer and some are answered. The mean has to be above
+    the threshold, not at it. Where many answers or judgments are missing the conditions are asked
+    all the same, and the caveat says that they are asked of numbers that cannot be trusted.
     """
-    if (nothing := _nothing_shown(setup) or _not_yet(findings, setup)) is not None:
+    if (nothing := _nothing_shown(setup) or _no_answers(setup)) is not None:
         return Completion(False, (nothing,))
     conditions = (_by_mean(setup), _by_findings(findings, setup), _by_use_case(findings, setup))
     passed = any(c.held for c in conditions)
     # how many findings are HIGH is told by the second condition, so not by the third again
     told_before = () if passed or _unserved(setup) else conditions[2:]
     because = (c.because for c in conditions if c.held == passed and c not in told_before)
-    return Completion(passed, tuple(because), conditions)
+    return Completion(passed, tuple(because), conditions, _caveat(findings, setup))
 
 
 def _nothing_shown(setup: Evidence) -> str | None:
@@ -91,14 +95,19 @@ def _nothing_shown(setup: Evidence) -> str | None:
     return None
 
 
-def _not_yet(findings: Sequence[Finding], setup: Evidence) -> str | None:
-    if missing := untrusted(findings, setup):
-        touched = len({f.query_id for f in missing})
-        return (
-            f"not to be judged yet: {touched} of {counted(len(setup.queries), 'query')} "
-            f"{'has' if touched == 1 else 'have'} {what_lacks(missing)}; "
-            f"{why_untrusted(missing, setup)}"
-        )
+def _caveat(findings: Sequence[Finding], setup: Evidence) -> str | None:
+    missing = untrusted(findings, setup)
+    if not missing:
+        return None
+    touched = len({f.query_id for f in missing})
+    return (
+        f"the numbers cannot be trusted yet: {touched} of {counted(len(setup.queries), 'query')} "
+        f"{'has' if touched == 1 else 'have'} {what_lacks(missing)}; "
+        f"{why_untrusted(missing, setup)}"
+    )
+
+
+def _no_answers(setup: Evidence) -> str | None:
     answered = sum(any(r.documents for r in q.rankings) for q in setup.queries)
     if answered and not any(can_be_answered(q, setup) for q in setup.queries):
         return (

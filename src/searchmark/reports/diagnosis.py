@@ -45,7 +45,8 @@ def headline(diagnosis: "Diagnosis") -> str:
     """Return the completion verdict in a line."""
     verdict = diagnosis.completion
     word = "Good enough to ship" if verdict.passed else "Not good enough to ship yet"
-    return f"{word}: {'; '.join(verdict.because)}."
+    caveat = f" {_capital(verdict.caveat)}." if verdict.caveat else ""
+    return f"{word}: {'; '.join(verdict.because)}.{caveat}"
 
 
 def systems_table(diagnosis: "Diagnosis") -> Table:

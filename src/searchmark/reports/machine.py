@@ -226,6 +226,7 @@ def diagnosis_json(diagnosis: "Diagnosis") -> str:
             "verdict": {
                 "passed": verdict.passed,
                 "because": list(verdict.because),
+                "caveat": verdict.caveat,
                 "conditions": [c._asdict() for c in verdict.conditions],
             },
             "next": {
