@@ -13,7 +13,7 @@ from searchmark.data.trec import QrelsRows, parse_grade, read_trec_qrels
 from searchmark.errors import InputError
 
 QUERY_COLUMNS = ("query_id", "query-id", "qid", "query", "topic")
-DOC_COLUMNS = ("doc_id", "corpus-id", "docid", "docno", "document_id", "did")
+DOC_COLUMNS = ("doc_id", "corpus-id", "docid", "docno", "document_id", "document", "did")
 GRADE_COLUMNS = ("grade", "score", "relevance", "rel", "rating", "label")
 
 

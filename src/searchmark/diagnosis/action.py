@@ -140,7 +140,7 @@ def _what(
     """Return the imperative sentence: the fix that fits most findings, or that of the tag."""
     if system is not None and tag == "INDEX_MAPPING":
         n_empty, n = _n_empty(findings, system, setup), len({f.query_id for f in findings})
-        if 2 * n_empty >= n:
+        if 2 * n_empty >= n and _may_be_strict(system, setup):
             part = "" if n_empty == n else f" of {n}"
             alone = f", or let only {arm_of} serve" if arm_of else ""
             return (
@@ -156,6 +156,10 @@ def _what(
     if 2 * commonest.n_findings >= len(findings) and commonest.text:
         return commonest.text[0].upper() + commonest.text[1:].rstrip(".")
     return _BY_TAG[tag].format(system=system or "the systems")
+
+
+def _may_be_strict(system: str, setup: Evidence) -> bool:
+    return any(s.name == system and s.is_strict is not False for s in setup.systems)
 
 
 def _n_empty(findings: Sequence[Finding], system: str, setup: Evidence) -> int:

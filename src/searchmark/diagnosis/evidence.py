@@ -24,7 +24,8 @@ class Part(NamedTuple):
 
     `fields` is None where that is not known (an engine of the user's own, a run file). `is_scored`
     says that a score means the same from query to query (a cosine), so that a cut-off makes sense;
-    that of a fusion by rank does not.
+    that of a fusion by rank does not. `is_strict` says that it returns nothing where no document
+    has every word of the query; None where that is not known.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Part(NamedTuple):
     arms: tuple[str, ...] = ()
     fields: tuple[str, ...] | None = None
     is_scored: bool = False
+    is_strict: bool | None = None
 
 
 class Placed(NamedTuple):

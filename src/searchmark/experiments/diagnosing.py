@@ -273,7 +273,22 @@ def _arms_shown(project: Project, system: str, experiment: Experiment) -> tuple[
 def _part(entry: Entry, arms: tuple[str, ...]) -> Part:
     tags = {*SYSTEMS.load(entry.use).tags, *getattr(entry.config, "tags", ())}
     kind: Kind = next((k for k in KINDS if k in tags), "")
-    return Part(entry.name, kind, arms, _fields(entry.config), is_scored=entry.use == "dense")
+    return Part(
+        entry.name,
+        kind,
+        arms,
+        _fields(entry.config),
+        is_scored=entry.use == "dense",
+        is_strict=_is_strict(entry.config),
+    )
+
+
+def _is_strict(config: msgspec.Struct) -> bool | None:
+    """Tell whether a keyword search asks for every word and leaves it at that."""
+    candidates = getattr(config, "candidates", None)
+    if candidates is None:
+        return None
+    return candidates == "and" and not getattr(config, "fallback", True)
 
 
 def _fields(config: msgspec.Struct) -> tuple[str, ...] | None:

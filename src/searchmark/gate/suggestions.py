@@ -93,9 +93,8 @@ def _told(sizes: Mapping[str, Size], policy: GatePolicy, gated: Iterable[str]) -
     silent = [m for m in gated if m not in sizes]
     nothing = f"; nothing can be said of {' and '.join(silent)}" if silent else ""
     return (
-        f"{setting} (found significant four times in five at alpha {alpha:g}: {significant}; the "
-        "gate fails a true loss of exactly max_drop one time in two, and four times in five from "
-        f"{caught} on){nothing}"
+        f"{setting} (losses found four times in five at alpha {alpha:g}: {significant}; one of "
+        f"just max_drop fails one time in two, one of {caught} four times in five){nothing}"
     )
 
 
@@ -149,7 +148,7 @@ def suggestion_from_others(
     largest = {name: max(s.detectable for s in sizes.values()) for name, sizes in found.items()}
     nearest = min(found, key=lambda name: (largest[name], name))
     told = _told(found[nearest], policy, gated)
-    text = f"{nothing}; the difference to {nearest}, the system most like it, suggests {told}"
+    text = f"{nothing}; the differences to {nearest} suggest {told}"
     return Suggestion(text, largest[nearest])
 
 

@@ -131,7 +131,8 @@ def _with_delta(c: "Comparison") -> str:
 
 def _with_p(c: "Comparison") -> str:
     """Return a difference that cannot be told from chance, and what could be."""
-    seen = "" if c.detectable is None else f"; one under {c.detectable:.3f} goes unseen here"
+    is_seen = c.detectable is None or abs(c.delta or 0.0) >= c.detectable
+    seen = "" if is_seen else f"; one under {c.detectable:.3f} goes unseen here"
     p = "" if c.p_adjusted is None else f", p {_equals(c.p_adjusted)}"
     note = f"; {c.note}" if c.note and c.note != c.interval_note else ""
     return f"{c.measure} ({c.delta:+.4f}{p}{seen}{note})"

@@ -162,9 +162,16 @@ def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
         lines[0] += f" To see a difference in {first.measure} of {takes} queries are needed."
     by_category = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
     if by_category:
-        each = ", ".join(f"{s.category} {s.detectable:.3f} ({s.n_queries:,})" for s in by_category)
+        top = max((m.value or 0.0 for s in evaluation.systems for m in s.means[:1]), default=1.0)
+        each = ", ".join(_least(s, top) for s in by_category)
         lines.append(f"The least that each category (queries) shows in {first.measure}: {each}.")
     return lines
+
+
+def _least(s: "Sensitivity", top: float) -> str:
+    """Return the least that a category shows; a share cannot differ by more than 1."""
+    size = "nothing" if top <= 1 <= s.detectable else f"{s.detectable:.3f}"
+    return f"{s.category} {size} ({s.n_queries:,})"
 
 
 def _over(n_queries: int, n_clusters: int | None) -> str:
@@ -191,9 +198,8 @@ def _basis(
     if first.basis != "pairs":
         return "two unrelated systems like this one"
     if len(pairs) > 1:
-        return "the two systems most alike on each"
-    both = " and ".join(first.pair or ("two of these", "systems"))
-    return f"{both}, the two most alike" if len(evaluation.systems) > 2 else both
+        return "the differences of the pairs named"
+    return f"the differences between {' and '.join(first.pair or ('two of these', 'systems'))}"
 
 
 def _listed(parts: Sequence[str]) -> str:

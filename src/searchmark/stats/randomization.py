@@ -151,7 +151,8 @@ class _Case:
             return "no query differs"
         if least <= 0.05:
             return None
-        return f"only {n} differ, and with so few p cannot be less than {least:g}"
+        differ = "differs" if n == 1 else "differ"
+        return f"only {n} {differ}, and with so few p cannot be less than {least:g}"
 
 
 def _all_sums(sizes: Floats) -> Floats:

@@ -284,3 +284,14 @@ def test_the_ceiling_is_that_of_the_conventions(
     assert [level["n_queries"] for level in levels[1:]] == [2, 2]
     assert call("diagnose", project) == 0
     assert "1 of them without an answer (P and RR: the other 2)" in capsys.readouterr().out
+
+
+def test_what_is_on_already_is_not_advised(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("diagnose", project) == 0
+    assert "any word match" in capsys.readouterr().out
+    text = (project / "searchmark.toml").read_text()
+    (project / "searchmark.toml").write_text(text.replace("fallback = false", "fallback = true"))
+    assert call("diagnose", project) == 0
+    assert "any word match" not in capsys.readouterr().out

@@ -223,25 +223,26 @@ def test_what_the_queries_show_names_the_pair_and_every_measure() -> None:
     both = (seen("nDCG@10", 204, 0.023, "a", "b"), seen("RR", 204, 0.028, "a", "b"))
     needed = " To see a difference in nDCG@10 of 0.01 about 1,037 and 0.02 about 261 queries are "
     assert shown_by(*both) == (
-        "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR are not detectable (by a "
-        f"and b, the two most alike; 80% power at the 5% level).{needed}needed."
+        "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR are not detectable (by "
+        f"the differences between a and b; 80% power at the 5% level).{needed}needed."
     )
-    assert "(by a and b; 80% power" in shown_by(*both, n_systems=2)
+    assert "(by the differences between a and b; 80% power" in shown_by(*both, n_systems=2)
     other = seen("R@20", 204, 0.08, "a", "c")
     assert shown_by(*both, other).startswith(
         "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR (a and b) and 0.080 R@20 "
-        "(a and c) are not detectable (by the two systems most alike on each; 80% power"
+        "(a and c) are not detectable (by the differences of the pairs named; 80% power"
     )
     filtered = seen("FilterOK@10", 56, 0.07, "a", "b")
     assert shown_by(filtered, *both).startswith(
         "With 56 queries, differences under 0.070 FilterOK@10, and with 204 queries under 0.023 "
-        "nDCG@10 and 0.028 RR, are not detectable (by a and b, the two most alike; 80% power"
+        "nDCG@10 and 0.028 RR, are not detectable (by the differences between a and b; "
+        "80% power"
     )
     apart = seen("NoAnswer", 32, 0.3, "a", "c", clusters=8)
     assert shown_by(*both, filtered, apart).startswith(
         "With 204 queries, differences under 0.023 nDCG@10 and 0.028 RR (a and b), with 56 queries "
         "under 0.070 FilterOK@10 (a and b), and with 32 queries in 8 clusters under 0.300 NoAnswer "
-        "(a and c), are not detectable (by the two systems"
+        "(a and c), are not detectable (by the differences of the pairs"
     )
     assert "(by two unrelated systems like this one; 80%" in shown_by(
         seen("RR", 9, 0.5), n_systems=1

@@ -84,6 +84,11 @@ def _loosen(query: QueryEvidence, empty: Sequence[Ranking]) -> str:
     if all(r.system.kind == "vector" for r in empty):
         return "Lower the cut-off of scores, or look at what the filters leave to search"
     loosen = "let any word match where no document has them all (a fallback from all to any)"
+    if all(r.system.is_strict is False for r in empty):
+        loosen = (
+            "index what the documents are called by (synonyms, further fields), or join it with a "
+            "search by meaning: no document has any word of the query as it is"
+        )
     if query.filters:
         return f"Look at what the filters leave to search, and {loosen}"
     return loosen[0].upper() + loosen[1:]

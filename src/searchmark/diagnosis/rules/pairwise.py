@@ -30,8 +30,8 @@ DIRECTIONS = (
         "lexical",
         "vector",
         "INDEX_MAPPING",
-        "Let keyword search match what is meant: any word instead of every word, synonyms, "
-        "stemming, and the fields that hold the users' words; or join it with the vector search",
+        "Let keyword search match what is meant: synonyms, stemming, the fields that hold the "
+        "users' words, not every word asked for; or join it with the vector search",
     ),
 )
 
