@@ -1,11 +1,9 @@
 """The published figures of the system that the x402 catalog comes from."""
 
-from pathlib import Path
-
 import pytest
 
 from searchmark.experiments.experiment import Experiment, run_experiment
-from searchmark.project import read_project
+from searchmark.project import Project
 
 PUBLISHED = {
     # baseline.json of 0d1026/Rialto, packages/eval-harness, 2026-08-12
@@ -16,16 +14,8 @@ PUBLISHED = {
 
 
 @pytest.fixture(scope="module")
-def experiment(
-    shared: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Experiment:
-    folder = tmp_path_factory.mktemp("x402")
-    text = (repository / "examples" / "x402-catalog" / "searchmark.toml").read_text()
-    data = (shared / "data" / "x402-catalog").as_posix()
-    (folder / "searchmark.toml").write_text(
-        text.replace("../../../shared/data/x402-catalog", data), encoding="utf-8"
-    )
-    return run_experiment(read_project(folder))
+def experiment(x402: Project) -> Experiment:
+    return run_experiment(x402)
 
 
 @pytest.mark.parametrize("system", PUBLISHED)

@@ -1,31 +1,20 @@
 """What diagnosis says of the x402 catalog, whose faults are known from reading it."""
 
-from pathlib import Path
-
 import pytest
 
 from searchmark.diagnosis.diagnosis import Diagnosis, diagnosis_of
 from searchmark.diagnosis.finding import Finding
 from searchmark.experiments.diagnosing import run_evidence, serving_system
-from searchmark.project import read_project
+from searchmark.project import Project
 
 STUFFED = "https://eval.example.com/weather-forecast-stuffed"
 GENUINE = "https://eval.example.com/weather-forecast"
 
 
 @pytest.fixture(scope="module")
-def diagnosis(
-    shared: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Diagnosis:
-    folder = tmp_path_factory.mktemp("x402")
-    text = (repository / "examples" / "x402-catalog" / "searchmark.toml").read_text()
-    data = (shared / "data" / "x402-catalog").as_posix()
-    (folder / "searchmark.toml").write_text(
-        text.replace("../../../shared/data/x402-catalog", data), encoding="utf-8"
-    )
-    project = read_project(folder)
-    setup = run_evidence(project, k=5)
-    return diagnosis_of(setup, serving_system(project, setup))
+def diagnosis(x402: Project) -> Diagnosis:
+    setup = run_evidence(x402, k=5)
+    return diagnosis_of(setup, serving_system(x402, setup))
 
 
 def of_rule(diagnosis: Diagnosis, rule: str) -> dict[str | None, Finding]:

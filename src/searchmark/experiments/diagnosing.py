@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from searchmark.data import Hits
+from searchmark.data import Hits, prepare, read_qrels, read_queries
 from searchmark.diagnosis.capabilities import Capability, capabilities_of
 from searchmark.diagnosis.documents import Documents
 from searchmark.diagnosis.evidence import Evidence, Kind, Part, Placed, QueryEvidence, Ranking
 from searchmark.errors import InputError, nearest
 from searchmark.experiments.experiment import Experiment, Outcome, run_experiment
-from searchmark.experiments.inputs import Inputs, read_inputs
+from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
 from searchmark.measures.ndcg import gains, ideal_dcg, top_grades
 from searchmark.measures.notation import parse_measure
@@ -50,7 +50,7 @@ def run_evidence(
     """
     check_cutoff(project, k)
     if queries:
-        check_queries(read_inputs(project), queries)
+        check_queries(project, queries)
     experiment = run_experiment(
         project,
         project.choose(systems),
@@ -61,16 +61,18 @@ def run_evidence(
     return evidence_of(project, experiment, k=k)
 
 
-def check_queries(inputs: Inputs, query_ids: Sequence[str]) -> None:
-    """Raise where a query does not exist, or nobody judged it."""
+def check_queries(project: Project, query_ids: Sequence[str]) -> None:
+    """Raise where a query does not exist, or nobody judged it; the corpus is not read for that."""
+    known = read_queries(project.queries).query_ids
+    qrels = read_qrels(project.qrels)
+    judged = prepare(qrels, query_ids=known, complete=project.file.complete).query_ids
     for query_id in query_ids:
-        if query_id in inputs.judged.query_ids:
+        if query_id in judged:
             continue
-        path = inputs.queries.path
-        if query_id in inputs.queries.query_ids:
-            raise InputError(f"nobody judged the query '{query_id}'", path=inputs.qrels.path)
-        fix = nearest(query_id, inputs.queries.query_ids)
-        raise InputError(f"there is no query '{query_id}'", path=path, fix=fix)
+        if query_id in known:
+            raise InputError(f"nobody judged the query '{query_id}'", path=project.qrels)
+        fix = nearest(query_id, known)
+        raise InputError(f"there is no query '{query_id}'", path=project.queries, fix=fix)
 
 
 def serving_system(project: Project, setup: Evidence) -> str | None:

@@ -9,11 +9,7 @@ from typing import IO
 import msgspec
 
 from searchmark.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has none; two runs at once are then not noticed
-    fcntl = None  # type: ignore[assignment]
+from searchmark.experiments.holding import hold
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -62,15 +58,12 @@ def open_journal(path: Path) -> Iterator[Journal]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as stream:
-        if fcntl is not None:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    "another run of the same system over the same inputs is under way",
-                    path=path,
-                    fix="wait for it or end it",
-                ) from None
+        if not hold(stream):
+            raise InputError(
+                "another run of the same system over the same inputs is under way",
+                path=path,
+                fix="wait for it or end it",
+            )
         calls = _read(stream)
         stream.seek(0, os.SEEK_END)
         yield Journal(path, stream, calls)

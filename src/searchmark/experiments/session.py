@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from searchmark.errors import InputError, SearchmarkError, nearest
 from searchmark.experiments.experiment import Experiment, run_experiment
 from searchmark.experiments.gating import check_named, judge
+from searchmark.experiments.holding import wait_for
 from searchmark.experiments.store import Store
 from searchmark.gate.baseline import read_baseline
 from searchmark.gate.verdict import Verdict
@@ -15,11 +16,6 @@ from searchmark.measures.spec import Measure
 from searchmark.measures.summary import Mean, SystemScores
 from searchmark.project import Project
 from searchmark.stats.means import with_intervals
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has none; two processes then do not wait
-    fcntl = None  # type: ignore[assignment]
 
 
 class Session:
@@ -134,6 +130,5 @@ def waiting_for_others(store: Store) -> Iterator[None]:
     """
     store.folder.mkdir(parents=True, exist_ok=True)
     with (store.folder / "session.lock").open("a") as stream:
-        if fcntl is not None:
-            fcntl.flock(stream, fcntl.LOCK_EX)  # closing the file lets go of it
+        wait_for(stream)  # closing the file lets go of it
         yield

@@ -14,11 +14,8 @@ from searchmark.measures.spec import Aggregate
 from searchmark.stats.bootstrap import mean_interval
 from searchmark.stats.correction import holm
 from searchmark.stats.power import POWER, detectable
-from searchmark.stats.randomization import PERMUTATIONS, randomization_tests
+from searchmark.stats.randomization import least_p, randomization_tests
 from searchmark.stats.spread import Spread, spread_of
-
-LEAST_P = 1 / (PERMUTATIONS + 1)
-"""The least p-value that drawn signs can give."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +139,7 @@ def _described(case: Pairs) -> Evidence:
 
 def _with_power(evidence: Evidence, case: Pairs, level: float) -> Evidence:
     n_needed = math.ceil(-math.log2(level))  # all of k fall by chance once in 2^k times
-    evidence = replace(evidence, n_needed=n_needed, is_testable=level >= LEAST_P)
+    evidence = replace(evidence, n_needed=n_needed, is_testable=level >= least_p())
     if evidence.n_units < n_needed or not evidence.is_testable:
         return evidence
     found = smallest_loss(case, level)

@@ -1,10 +1,10 @@
 """Compared systems as a table with a drawn interval, and as sentences."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from searchmark.reports.evaluation import noted
-from searchmark.reports.table import Cell, Table
+from searchmark.reports.table import Cell, Table, listed
 
 if TYPE_CHECKING:
     from searchmark.stats.comparison import Comparison, Family
@@ -103,16 +103,16 @@ def sentences(family: "Family") -> list[str]:
         pair = [c for c in family.comparisons if (c.a, c.b) == (a, b)]
         for words in ("better", "worse"):
             if found := [c for c in pair if c.words == words]:
-                trusted.append(f"{b} is {words} than {a} on {_listed(map(_with_delta, found))}.")
+                trusted.append(f"{b} is {words} than {a} on {listed(map(_with_delta, found))}.")
         unsure = [c for c in pair if c.words == "cannot tell" and c.delta is not None]
         if found := [c for c in unsure if not c.is_out_of_reach]:
-            sizes = _listed(map(_with_p, found))
+            sizes = listed(map(_with_p, found))
             others.append(f"{b} beside {a}: what they differ by may be chance on {sizes}.")
         if found := [c for c in unsure if c.is_out_of_reach]:
-            sizes = f"{_listed(map(_with_delta, found))}: {found[0].note}"
+            sizes = f"{listed(map(_with_delta, found))}: {found[0].note}"
             others.append(f"{b} beside {a}: no p is small enough on {sizes}.")
         if found := [c for c in pair if c.words == "same"]:
-            others.append(f"{b} and {a} are the same on every query in {_listed(_names(found))}.")
+            others.append(f"{b} and {a} are the same on every query in {listed(_names(found))}.")
         others += [
             f"{b} and {a} cannot be compared on {c.measure}" + (f": {c.note}." if c.note else ".")
             for c in pair
@@ -141,11 +141,6 @@ def _with_p(c: "Comparison") -> str:
 def _equals(p: float) -> str:
     text = p_text(p)
     return text if text.startswith("<") else f"= {text}"
-
-
-def _listed(parts: Iterable[str]) -> str:
-    found = list(parts)
-    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
 def trusted_title(family: "Family") -> str:

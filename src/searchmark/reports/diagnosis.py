@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from searchmark.reports.table import Cell, Table, clean
+from searchmark.reports.table import Cell, Table, clean, shortened
 
 if TYPE_CHECKING:
     from searchmark.diagnosis.action import Action
@@ -146,8 +146,7 @@ def queries_table(diagnosis: "Diagnosis", *, every: bool = False) -> Table | Non
 
 
 def _short(text: str, most: int = MAX_TEXT) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 3] + "..."
+    return shortened(" ".join(text.split()), most)
 
 
 def groups_table(diagnosis: "Diagnosis") -> Table | None:

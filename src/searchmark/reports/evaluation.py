@@ -3,7 +3,7 @@
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
-from searchmark.reports.table import Cell, Table, leaders
+from searchmark.reports.table import Cell, Table, leaders, listed
 
 if TYPE_CHECKING:
     from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
@@ -133,8 +133,8 @@ def _interval_notes(evaluation: "Evaluation", system: str | None) -> list[str]:
 def noted(names: Sequence[str], note: str, is_none: bool) -> str:
     """Return a note of an interval behind what it is about."""
     if not is_none:
-        return f"{_listed(names)}: {note}"
-    return f"{_listed(names)} {'has' if len(names) == 1 else 'have'} no interval: {note}"
+        return f"{listed(names)}: {note}"
+    return f"{listed(names)} {'has' if len(names) == 1 else 'have'} no interval: {note}"
 
 
 def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
@@ -158,7 +158,7 @@ def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
         "5% level)."
     ]
     if first.needed:
-        takes = _listed([f"{d:g} about {n:,}" for d, n in first.needed])
+        takes = listed([f"{d:g} about {n:,}" for d, n in first.needed])
         lines[0] += f" To see a difference in {first.measure} of {takes} queries are needed."
     by_category = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
     if by_category:
@@ -183,9 +183,9 @@ def _sizes(alike: "Sequence[Sensitivity]", *, named: bool) -> str:
     by_pair: dict[tuple[str, str] | None, list[str]] = {}
     for s in alike:
         by_pair.setdefault(s.pair, []).append(f"{s.detectable:.3f} {s.measure}")
-    return _listed(
+    return listed(
         [
-            _listed(sizes) + (f" ({' and '.join(pair)})" if named and pair else "")
+            listed(sizes) + (f" ({' and '.join(pair)})" if named and pair else "")
             for pair, sizes in by_pair.items()
         ]
     )
@@ -200,10 +200,6 @@ def _basis(
     if len(pairs) > 1:
         return "the differences of the pairs named"
     return f"the differences between {' and '.join(first.pair or ('two of these', 'systems'))}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def ties_table(evaluation: "Evaluation") -> Table | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from searchmark.reports.table import Cell, Table, clean
+from searchmark.reports.table import Cell, Table, clean, shortened
 
 if TYPE_CHECKING:
     from searchmark.diagnosis.evidence import Evidence, Placed, QueryEvidence, Ranking
@@ -48,8 +48,7 @@ def _named(doc_id: str, setup: "Evidence") -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= MAX_TITLE else flat[: MAX_TITLE - 3] + "..."
+    return shortened(" ".join(text.split()), MAX_TITLE)
 
 
 def system_table(ranking: "Ranking", query: "QueryEvidence", setup: "Evidence") -> Table:

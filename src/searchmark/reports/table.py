@@ -1,7 +1,7 @@
 """A neutral table, and the texts that must be safe wherever they are shown."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 Cell = str | int | float | None
@@ -65,6 +65,17 @@ def clean(text: str) -> str:
         c if c.isprintable() or c == " " else " " if unicodedata.category(c) == "Zs" else "\ufffd"
         for c in text
     )
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return parts as a sentence has them: a, b and c."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text cut to so many characters, three dots for what is gone."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def leaders(rows: Sequence[Sequence[Cell]], columns: Sequence[int]) -> frozenset[tuple[int, int]]:

@@ -11,7 +11,7 @@ from searchmark.errors import (
     ProjectError,
     SearchmarkError,
 )
-from searchmark.reports.table import Cell, Table
+from searchmark.reports.table import Cell, Table, listed, shortened
 
 if TYPE_CHECKING:
     from searchmark.gate.verdict import MeasureVerdict, PinnedVerdict, Verdict
@@ -173,13 +173,14 @@ def pinned_table(verdict: "Verdict") -> Table | None:
 
 def _pinned_rows(p: "PinnedVerdict") -> Iterator[tuple[Cell, ...]]:
     """Yield the moved measures of a pinned query; one row where none moved."""
+    text = shortened(p.text, MAX_TEXT)
     moved = [c for c in p.changes if abs(c.loss) > NOTHING]
     for c in moved:
         word = "FAILED" if c.loss > 0 else "ok"
-        yield (p.query_id, _short(p.text), c.measure, c.baseline, c.candidate, c.delta, word)
+        yield (p.query_id, text, c.measure, c.baseline, c.candidate, c.delta, word)
     if not moved or (not p.ok and all(c.loss < 0 for c in moved)):
         word = "ok" if p.ok else "FAILED"
-        yield (p.query_id, _short(p.text), None, None, None, None, word)
+        yield (p.query_id, text, None, None, None, None, word)
 
 
 def worst_table(verdict: "Verdict") -> Table | None:
@@ -191,15 +192,11 @@ def worst_table(verdict: "Verdict") -> Table | None:
         "The query that lost most" if n == 1 else f"The {n} queries that lost most",
         ("query", "text", "measure", "baseline", "candidate", "delta"),
         tuple(
-            (q.query_id, _short(q.text), q.measure, q.baseline, q.candidate, q.delta)
+            (q.query_id, shortened(q.text, MAX_TEXT), q.measure, q.baseline, q.candidate, q.delta)
             for q in verdict.worst_queries
         ),
         signed=frozenset({5}),
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
 def tables(verdict: "Verdict") -> list[Table]:
@@ -222,7 +219,7 @@ def headline(verdict: "Verdict") -> str:
     if verdict.blind:
         unseen = list(dict.fromkeys(scope(v) for v in _blind(verdict)))
         return (
-            f"Gate passed, but cannot tell: a loss of {_joined(unseen)} beyond the limit may be "
+            f"Gate passed, but cannot tell: a loss of {listed(unseen)} beyond the limit may be "
             "there unseen."
         )
     return f"Gate passed: {verdict.system} holds every limit."
@@ -235,10 +232,6 @@ def _blind(verdict: "Verdict") -> list["MeasureVerdict"]:
 def scope(v: "MeasureVerdict") -> str:
     """Return measure and category, as a name."""
     return v.measure if v.category is None else f"{v.measure} in category {v.category}"
-
-
-def _joined(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def sections(verdict: "Verdict") -> list[tuple[str, tuple[str, ...]]]:

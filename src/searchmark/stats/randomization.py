@@ -29,6 +29,11 @@ THREADS = 2
 _CLOSE = 1e-10
 
 
+def least_p(permutations: int = PERMUTATIONS) -> float:
+    """Return the least p-value that so many drawn assignments of signs can give, above 0."""
+    return 1 / (permutations + 1)
+
+
 def randomization_test(
     differences: Floats,
     *,

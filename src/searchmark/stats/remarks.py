@@ -6,6 +6,7 @@ from searchmark.stats.compared import Comparison, Settings
 from searchmark.stats.interval import Interval
 from searchmark.stats.paired import ALPHA, PairedTest
 from searchmark.stats.pairing import Pair
+from searchmark.stats.randomization import least_p
 from searchmark.stats.tests import TESTS
 
 CONTRARY = "the test finds that more queries moved the other way than the mean"
@@ -46,7 +47,7 @@ def is_out_of_reach(c: Comparison, n_tested: int, settings: Settings) -> bool:
     if c.test != "randomization" or c.is_exact or c.p_adjusted is None or c.p_adjusted > ALPHA:
         return False
     n_together = n_tested if settings.correction == "holm" else 1
-    return n_together * _least(settings) > c.alpha
+    return n_together * least_p(settings.permutations) > c.alpha
 
 
 def reach_remark(n_tested: int, settings: Settings) -> str:
@@ -54,11 +55,8 @@ def reach_remark(n_tested: int, settings: Settings) -> str:
     together = ""
     if n_tested > 1 and settings.correction == "holm":
         together = f" for {n_tested:,} comparisons together"
+    least = least_p(settings.permutations)
     return (
-        f"{settings.permutations:,} permutations cannot show a p under {_least(settings):.1g}, "
+        f"{settings.permutations:,} permutations cannot show a p under {least:.1g}, "
         f"too much where alpha is {settings.alpha:g}{together}"
     )
-
-
-def _least(settings: Settings) -> float:
-    return 1 / (settings.permutations + 1)

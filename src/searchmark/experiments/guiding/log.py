@@ -10,11 +10,7 @@ from typing import IO, Literal, NamedTuple
 import msgspec
 
 from searchmark.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has none; two sessions at once are not noticed
-    fcntl = None  # type: ignore[assignment]
+from searchmark.experiments.holding import hold
 
 NAME = "guide-judgments.jsonl"
 
@@ -117,13 +113,10 @@ def open_log(folder: Path, judge: str) -> Iterator[JudgmentLog]:
     """
     path = folder / NAME
     with path.open("a+b") as stream:
-        if fcntl is not None:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    "another guided session is judging here", path=path, fix="end it first"
-                ) from None
+        if not hold(stream):
+            raise InputError(
+                "another guided session is judging here", path=path, fix="end it first"
+            )
         entries = _read(stream, path)
         stream.seek(0, os.SEEK_END)
         yield JudgmentLog(path, stream, entries, judge)
