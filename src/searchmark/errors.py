@@ -88,7 +88,21 @@ class OutsideError(SearchmarkError):
 
 
 class SystemFailedError(OutsideError):
-    """A system under test raised, timed out or broke its contract."""
+    """A system under test raised, timed out or broke its contract.
+
+    `retry` says that the same call may go well a little later; `after_s` is for how many seconds
+    the system asked to be left alone.
+    """
+
+    def __init__(
+        self, message: str, *, retry: bool = False, after_s: "float | None" = None
+    ) -> None:
+        self.retry, self.after_s = retry, after_s
+        super().__init__(message)
+
+
+class SystemTimeoutError(SystemFailedError, TimeoutError):
+    """A system under test did not answer within its time limit."""
 
 
 def one_line(text: str) -> str:

@@ -19,8 +19,12 @@ from searchmark.gate.policy import GatePolicy
 from searchmark.project import ProjectFile, project_schema
 from searchmark.systems import SYSTEMS
 from searchmark.systems.catalog import ConstraintConfig
+from searchmark.systems.policy import CallPolicy
 
 REFERENCE = Path("docs") / "reference" / "project-file.md"
+SYSTEM_PAGES = Path("docs") / "systems"
+"""A page a kind (or a family of kinds) that reaches outside; the built-in ones are in REFERENCE."""
+
 SHARING = ("bm25", "dense", "hybrid")
 """The kinds whose common keys have a section of their own."""
 
@@ -69,7 +73,8 @@ def kind_section(found: dict[str, str], kind: str) -> str:
 
 @pytest.fixture(scope="module")
 def reference(repository: Path) -> dict[str, str]:
-    return sections((repository / REFERENCE).read_text(encoding="utf-8"))
+    pages = [repository / REFERENCE, *sorted((repository / SYSTEM_PAGES).glob("*.md"))]
+    return sections("\n".join(page.read_text(encoding="utf-8") for page in pages))
 
 
 def test_every_key_of_the_project_file_is_documented_with_its_default(
@@ -97,6 +102,11 @@ def test_every_key_of_a_built_in_search_is_documented(reference: dict[str, str],
     told = documented(kind_section(reference, kind))
     told |= documented(reference["Keys that all three share"])
     assert {key: value_of(c) for key, c in told.items()} == defaults(SYSTEMS.load(kind).config)
+
+
+def test_every_limit_of_calls_is_documented_with_its_default(reference: dict[str, str]) -> None:
+    told = documented(reference["Limits of calls"])
+    assert {key: value_of(cell) for key, cell in told.items()} == defaults(CallPolicy)
 
 
 @pytest.mark.parametrize("kind", sorted(set(SYSTEMS.names()) - set(SHARING)))

@@ -7,12 +7,16 @@ from typing import Any
 import msgspec
 
 from searchmark.errors import Problem, nearest
-from searchmark.project.decode import decode_table
+from searchmark.project.decode import decode_table, decode_values
 from searchmark.systems import SYSTEMS
+from searchmark.systems.policy import CallPolicy, policy_problems
 from searchmark.systems.protocol import Entry, Kind
 
 SYSTEM_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 """What a system may be called: names stand in tables, command lines and folders."""
+
+LIMITS = tuple(f.encode_name for f in msgspec.structs.fields(CallPolicy))
+"""Keys that every kind's table may hold beside its own."""
 
 _NAMING = "the name may hold letters, digits, '.', '_' and '-' only, at most 64, no sign first"
 
@@ -38,9 +42,20 @@ def _entry(name: str, table: object, problems: list[Problem]) -> Entry:
         problems.append(Problem(key, _NAMING))
     if not isinstance(table, Mapping) or (kind := _kind(table, key, problems)) is None:
         return Entry(name, "", Undecoded())
-    rest = {k: v for k, v in table.items() if k != "use"}
+    limits = {k: v for k, v in table.items() if k in LIMITS}
+    rest = {k: v for k, v in table.items() if k != "use" and k not in LIMITS}
+    calls = _calls(limits, kind, key, problems)
     config = decode_table(rest, kind.config, key, problems)
-    return Entry(name, table["use"], Undecoded() if config is None else config)
+    return Entry(name, table["use"], Undecoded() if config is None else config, calls)
+
+
+def _calls(limits: Mapping[str, Any], kind: Kind, key: str, problems: list[Problem]) -> CallPolicy:
+    """Return the limits of the kind, with those that the table sets."""
+    values = decode_values(limits, CallPolicy, key, problems)
+    values = {name: value for name, value in values.items() if value is not msgspec.UNSET}
+    calls = msgspec.structs.replace(kind.calls, **values)
+    problems += [Problem(f"{key}.{p.key}", p.message) for p in policy_problems(calls)]
+    return calls
 
 
 def _kind(table: Mapping[str, Any], key: str, problems: list[Problem]) -> Kind | None:

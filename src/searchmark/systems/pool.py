@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -42,7 +43,8 @@ class Pool:
         kind: Kind = SYSTEMS.load(entry.use)
         self._opening.append(name)
         try:
-            system = self._stack.enter_context(kind.open(name, entry.config, self._context))
+            context = replace(self._context, calls=entry.calls)
+            system = self._stack.enter_context(kind.open(name, entry.config, context))
         finally:
             self._opening.pop()
         self._open[name] = system
