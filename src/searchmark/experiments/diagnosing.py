@@ -25,6 +25,7 @@ from searchmark.measures.spec import Measure
 from searchmark.measures.view import view
 from searchmark.project import Project
 from searchmark.systems import SYSTEMS
+from searchmark.systems.parts import parts_of
 from searchmark.systems.protocol import Entry, Progress
 
 KINDS: tuple[Kind, ...] = ("hybrid", "vector", "lexical")
@@ -269,7 +270,7 @@ def _query_facts(inputs: Inputs, capability: Mapping[str, Capability]) -> dict[s
 def _arms_shown(project: Project, system: str, experiment: Experiment) -> tuple[str, ...]:
     """Return the arms of a system that are systems of this setup themselves."""
     shown = {o.system for o in experiment.outcomes}
-    return tuple(a for a in getattr(project.systems[system].config, "of", ()) if a in shown)
+    return tuple(a for a in parts_of(project.systems[system].config) if a in shown)
 
 
 def _part(entry: Entry, arms: tuple[str, ...]) -> Part:

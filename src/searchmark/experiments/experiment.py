@@ -29,6 +29,7 @@ from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
 from searchmark.stats.means import with_intervals
 from searchmark.stats.sensitivity import sensitivities
+from searchmark.systems.parts import parts_of
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Progress, System
 from searchmark.version import __version__
@@ -183,7 +184,7 @@ def _configuration(name: str, entries: Mapping[str, Entry]) -> dict[str, Any]:
     """Return a system's table, with the tables of the systems it is made of."""
     entry = entries[name]
     table = {"use": entry.use, **msgspec.to_builtins(entry.config)}
-    parts = {arm: _configuration(arm, entries) for arm in table.get("of", [])}
+    parts = {part: _configuration(part, entries) for part in parts_of(entry.config)}
     return {**table, "parts": parts} if parts else table
 
 

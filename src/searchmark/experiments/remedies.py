@@ -9,6 +9,7 @@ from searchmark.diagnosis.finding import Finding
 from searchmark.diagnosis.rollup import fixes_of, rise_of
 from searchmark.diagnosis.wording import counted, listed
 from searchmark.project import Project
+from searchmark.systems.parts import parts_of
 from searchmark.systems.protocol import Entry
 
 CLOSE = 10
@@ -135,7 +136,7 @@ def joining(changes: Sequence[Change], project: Project, setup: Evidence) -> Ite
     """Yield a warning for each system that joins changed ones: it may well get worse by that."""
     changed = {c.system for c in changes}
     for name in (s.name for s in setup.systems):
-        arms = getattr(project.systems[name].config, "of", ())
+        arms = parts_of(project.systems[name].config)
         joined = [a for a in arms if a in changed]
         if joined:
             mean = setup.mean(name)

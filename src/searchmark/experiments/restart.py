@@ -252,8 +252,11 @@ def meant_by(
         meant["systems"][change.system][change.key] = change.after
     meant["systems"] = {renamed.get(n, n): t for n, t in meant["systems"].items()}
     for system in meant["systems"].values():
-        if isinstance(system.get("of"), list):
-            system["of"] = [renamed.get(arm, arm) for arm in system["of"]]
+        of = system.get("of")
+        if isinstance(of, list):
+            system["of"] = [renamed.get(part, part) for part in of]
+        elif isinstance(of, str):
+            system["of"] = renamed.get(of, of)
     gate = meant.get("gate", {})
     if gate.get("system") in renamed:
         gate["system"] = renamed[gate["system"]]

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import Problem, SystemFailedError, described, nearest
+from searchmark.errors import Problem, SystemFailedError, described
 from searchmark.retrieval.fusion import reciprocal_rank_fusion
 from searchmark.systems.catalog import (
     Catalog,
@@ -17,6 +17,7 @@ from searchmark.systems.catalog import (
     constraint_problems,
     open_catalog,
 )
+from searchmark.systems.parts import part_problem
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
 
 _log = logging.getLogger(__name__)
@@ -95,10 +96,8 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
     if not config.of:
         found.append(Problem("of", "names no system; give at least one"))
     for i, arm in enumerate(config.of):
-        if arm not in systems:
-            found.append(Problem(f"of[{i}]", f"no system '{arm}'; {nearest(arm, systems)}"))
-        elif name in _parts(arm, systems, set()):
-            found.append(Problem(f"of[{i}]", f"'{arm}' is made of '{name}' again, a circle"))
+        if problem := part_problem(name, arm, systems, f"of[{i}]"):
+            found.append(problem)
     if len(set(config.of)) < len(config.of):
         found.append(Problem("of", "names a system twice"))
     if not 0 <= config.k < float("inf"):
@@ -106,16 +105,6 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
     if config.depth < 1:
         found.append(Problem("depth", f"{config.depth} is not 1 or more"))
     return found
-
-
-def _parts(name: str, systems: Mapping[str, Entry], seen: set[str]) -> set[str]:
-    """Return `name` and every system it is made of."""
-    if name in seen or name not in systems:
-        return seen
-    seen.add(name)
-    for arm in getattr(systems[name].config, "of", []):
-        _parts(arm, systems, seen)
-    return seen
 
 
 HYBRID = Kind(Config, open_hybrid, find_problems, frozenset({"hybrid"}))
