@@ -7,10 +7,15 @@ SYSTEMS = Registry(
     group="searchmark.systems",
     builtin={
         "bm25": "searchmark.systems.bm25:BM25",
+        "bm25s": "searchmark.systems.bm25s:BM25S",
         "dense": "searchmark.systems.dense:DENSE",
+        "haystack": "searchmark.systems.haystack:HAYSTACK",
         "hybrid": "searchmark.systems.hybrid:HYBRID",
+        "langchain": "searchmark.systems.langchain:LANGCHAIN",
+        "llamaindex": "searchmark.systems.llamaindex:LLAMAINDEX",
         "python": "searchmark.systems.python:PYTHON",
         "run": "searchmark.systems.runfile:RUN",
+        "tantivy": "searchmark.systems.tantivy:TANTIVY",
     },
 )
 """Kind name (``use = "bm25"``) -> a `searchmark.systems.protocol.Kind`."""

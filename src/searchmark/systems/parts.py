@@ -1,4 +1,4 @@
-"""Systems that are made of other systems of the project: the key `of`, a name or a list of names."""
+"""Systems that are made of others of the project: the key `of`, a name or a list of names."""
 
 from collections.abc import Mapping
 
