@@ -4,89 +4,207 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from threading import Lock, get_ident
 from typing import Any
 
-from searchmark.errors import SystemFailedError
+from searchmark.errors import SystemFailedError, SystemTimeoutError
+from searchmark.systems.streams import Kept, Sorted
 
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 ENDINGS = ("_exit", "execv", "execve")
 """What of `os` ends a process at once, past every `except` and `finally`."""
 
+Redact = Callable[[str], str]
+
+
+class Call:
+    """One call of code under test: what it did to end the program, and whether anybody waits."""
+
+    def __init__(self, redact: Redact | None = None) -> None:
+        self.ended: list[str] = []
+        self.redact = redact
+        self.thread: int | None = None
+        self.is_abandoned = False
+
+    def abandon(self) -> None:
+        """Wait for it no longer: results may be written, and what it still writes is none."""
+        _PROCESS.abandon(self)
+
+
+_CALL: ContextVar[Call | None] = ContextVar("searchmark_call", default=None)
+"""The call that a thread or a task of asyncio is in; tasks and callbacks inherit it."""
+
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(call: Call | None = None) -> Iterator[Call]:
     """Run code under test: whatever it writes goes to standard error, and it cannot exit.
 
     ``exit()``, ``os._exit()`` and ``os.exec*()`` raise SystemFailedError instead, be it caught in
-    there or not; closed streams are open again afterwards, and so is a cleared ``sys.path``.
+    there or not; closed streams are open again afterwards, and so is a cleared ``sys.path``. Many
+    threads may be in here at once. With a `call` that knows secrets, what is written through
+    Python's streams is written without them.
 
     Not stopped are signals, C code that ends the process or keeps text back until it ends, and
-    threads that go on after the call.
+    threads of its own that go on after the call.
     """
-    ended: list[str] = []
-    with _imports(), _descriptors(), _streams(), _endings(ended):
+    call = call or Call()
+    token = _CALL.set(call)
+    with _imports():
         try:
-            yield
+            _PROCESS.enter(call)
+            yield call
         except SystemExit as error:
-            ended.append(f"exit({error.code!r})")  # the first one is told
-    if ended:
-        raise SystemFailedError(f"called {ended[0]}, which would have ended the program")
+            call.ended.append(f"exit({error.code!r})")  # the first one is told
+        finally:
+            _PROCESS.leave(call)
+            _CALL.reset(token)
+    if call.ended:
+        raise SystemFailedError(f"called {call.ended[0]}, which would have ended the program")
 
 
-class _Kept:
-    """A stream that can be written to but not closed."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._stream, name)
-        return _Kept(found) if name in ("buffer", "raw") else found
-
-    def __enter__(self) -> "_Kept":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.flush()
-
-    def close(self) -> None:
-        """Write what is kept back, and stay open."""
-        self.flush()
-
-    def detach(self) -> "_Kept":
-        """Give what lies below, as it stands."""
-        return _Kept(self._stream.buffer)
+def abandon(thread: int) -> None:
+    """Wait no longer for the calls that the thread with this number is in."""
+    for call in _PROCESS.calls():
+        if call.thread == thread:
+            call.abandon()
 
 
-@contextmanager
-def _streams() -> Iterator[None]:
-    """Hand out standard error for every stream."""
-    before = {name: getattr(sys, name) for name in STREAMS}
-    kept = None if sys.stderr is None else _Kept(sys.stderr)
-    for name in STREAMS:
-        setattr(sys, name, kept)
-    try:
-        yield
-    finally:
-        for name, stream in before.items():
-            setattr(sys, name, stream)
+class _Process:
+    """What code under test shares with the program: streams, descriptors, calls that end it.
 
+    They are replaced while at least one call is waited for. While only abandoned calls go on, the
+    program writes to its own streams, and each abandoned call to standard error.
+    """
 
-@contextmanager
-def _descriptors() -> Iterator[None]:
-    """Do the same for what writes past Python's streams, such as a process that is started."""
-    kept: list[tuple[int, int]] = []
-    with suppress(OSError):  # a stream that is not open needs no keeping
-        for number in (2, 1):
-            kept.append((number, os.dup(number)))
-        os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        for number, copy in kept:
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waited: set[Call] = set()
+        self._left: set[Call] = set()
+        self._streams: dict[str, Any] = {}
+        self._descriptors: list[tuple[int, int]] = []
+        self._endings: dict[str, Callable[..., Any]] = {}
+        self._owner = 0
+        self._redact: Redact | None = None
+
+    def calls(self) -> list[Call]:
+        """Return the calls that are waited for."""
+        with self._lock:
+            return list(self._waited)
+
+    def enter(self, call: Call) -> None:
+        """Replace everything, unless another call has done so."""
+        with self._lock:
+            call.thread = get_ident()
+            self._redact = call.redact or self._redact
+            if call.is_abandoned:
+                raise SystemTimeoutError("was given up before it began")
+            if not self._waited:
+                self._owner = os.getpid()
+                self._take_streams()
+                self._take_descriptors()
+                self._take_endings()
+            self._waited.add(call)
+
+    def leave(self, call: Call) -> None:
+        """Put everything back where this is the last call."""
+        with self._lock:
+            self._left.discard(call)
+            self._end(call)
+
+    def abandon(self, call: Call) -> None:
+        """Do the same while the call goes on."""
+        with self._lock:
+            call.is_abandoned = True
+            if call in self._waited:
+                self._left.add(call)
+                self._end(call)
+
+    def _end(self, call: Call) -> None:
+        if call in self._waited:
+            self._waited.remove(call)
+            self._mend_descriptors()
+            if self._waited:
+                return
+            self._give_descriptors()
+            self._give_streams()
+        if not self._waited and not self._left:
+            self._unsort_streams()
+            self._give_endings()
+
+    def _take_streams(self) -> None:
+        """Hand out standard error for every stream."""
+        now = {name: getattr(sys, name) for name in STREAMS}
+        self._streams = {n: s.own if isinstance(s, Sorted) else s for n, s in now.items()}
+        error = self._streams["stderr"]
+        kept = None if error is None else Kept(error, self._without_secrets)
+        for name in STREAMS:
+            setattr(sys, name, kept)
+
+    def _give_streams(self) -> None:
+        """Put the streams back, sorted by who writes where an abandoned call goes on."""
+        error = self._streams.get("stderr")
+        for name, stream in self._streams.items():
+            if not self._left or stream is None or error is None:
+                setattr(sys, name, stream)
+            else:
+                kept = Kept(error, self._without_secrets)
+                setattr(sys, name, Sorted(stream, kept, self.is_outside))
+
+    def _unsort_streams(self) -> None:
+        """Take the sorting out again, where nobody has put another stream in its place."""
+        for name in STREAMS:
+            if isinstance(now := getattr(sys, name), Sorted):
+                setattr(sys, name, now.own)
+
+    def _take_descriptors(self) -> None:
+        """Do the same for what writes past Python's streams, such as a process that is started."""
+        self._descriptors = []
+        with suppress(OSError):  # a stream that is not open needs no keeping
+            for number in (2, 1):
+                self._descriptors.append((number, os.dup(number)))
+            os.dup2(2, 1)
+
+    def _mend_descriptors(self) -> None:
+        """Open again what a call has closed; the others still write to standard error."""
+        for number, _ in self._descriptors:
+            with suppress(OSError):
+                os.dup2(self._descriptors[0][1], number)
+
+    def _give_descriptors(self) -> None:
+        for number, copy in self._descriptors:
             with suppress(OSError):
                 os.dup2(copy, number)
                 os.close(copy)
+        self._descriptors = []
+
+    def _take_endings(self) -> None:
+        for name, refuse in _REFUSING.items():
+            if getattr(os, name) is not refuse:
+                self._endings[name] = getattr(os, name)
+                setattr(os, name, refuse)
+
+    def _give_endings(self) -> None:
+        for name, real in self._endings.items():
+            setattr(os, name, real)
+
+    def end(self, name: str, *arguments: Any, **keys: Any) -> Any:
+        """End the process, or note that code under test wanted to."""
+        is_forked = os.getpid() != self._owner  # such a process ends itself so, and should
+        if is_forked or self.is_outside():
+            return self._endings[name](*arguments, **keys)
+        shown = repr(arguments[0]) if name == "_exit" and arguments else "..."
+        call = _CALL.get()
+        for blamed in [call] if call is not None else self.calls():  # a thread that one started
+            blamed.ended.append(f"os.{name}({shown})")
+        raise SystemExit
+
+    def is_outside(self) -> bool:
+        """Tell whether whoever asks is the program itself, no call of code under test."""
+        return _CALL.get() is None and not self._waited
+
+    def _without_secrets(self, text: str) -> str:
+        return text if self._redact is None else self._redact(text)
 
 
 @contextmanager
@@ -104,30 +222,13 @@ def _imports() -> Iterator[None]:
         now.extend(entry for entry in path if entry not in now)
 
 
-@contextmanager
-def _endings(ended: list[str]) -> Iterator[None]:
-    """Make the calls that end a process raise; `ended` notes them."""
-    before = {name: getattr(os, name) for name in ENDINGS}
-    for name, real in before.items():
-        setattr(os, name, _refusing(name, real, ended))
-    try:
-        yield
-    finally:
-        for name, real in before.items():
-            setattr(os, name, real)
-
-
-def _refusing(name: str, real: Callable[..., Any], ended: list[str]) -> Callable[..., Any]:
-    owner = os.getpid()
-
+def _refusing(name: str) -> Callable[..., Any]:
     def refuse(*arguments: Any, **keys: Any) -> Any:
-        if os.getpid() != owner:  # a forked process ends itself in this way, and should
-            return real(*arguments, **keys)
-        now = getattr(os, name)
-        if now not in (refuse, real):  # `from os import _exit` in an earlier call: note it in this
-            return now(*arguments, **keys)
-        shown = repr(arguments[0]) if name == "_exit" and arguments else "..."
-        ended.append(f"os.{name}({shown})")
-        raise SystemExit
+        return _PROCESS.end(name, *arguments, **keys)
 
     return refuse
+
+
+_REFUSING = {name: _refusing(name) for name in ENDINGS}
+_PROCESS = _Process()
+"""One a process, as its streams and descriptors are."""

@@ -3,15 +3,19 @@
 import io
 import os
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import click
 import pytest
 
-from searchmark.errors import SystemFailedError
-from searchmark.systems.guard import ENDINGS, guarded
+from searchmark.errors import SystemFailedError, SystemTimeoutError
+from searchmark.systems.guard import ENDINGS, STREAMS, Call, abandon, guarded
+from searchmark.systems.secrets import Secrets
 
 
 def leave() -> None:
@@ -136,3 +140,188 @@ def test_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:
         assert caught.value is error
     click.echo("result")
     assert capsys.readouterr() == ("result\n", "")
+
+
+def in_threads(n: int, work: Callable[[int], object]) -> list[BaseException | None]:
+    """Do the work in n threads at once; return what each raised."""
+    raised: list[BaseException | None] = [None] * n
+
+    def one(i: int) -> None:
+        try:
+            work(i)
+        except BaseException as error:
+            raised[i] = error
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    return raised
+
+
+def open_descriptors() -> list[int]:
+    found = []
+    for number in range(256):
+        with suppress(OSError):
+            os.fstat(number)
+            found.append(number)
+    return found
+
+
+def test_threads_that_enter_and_leave_in_any_order_put_everything_back(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    streams = [getattr(sys, name) for name in STREAMS]
+    endings = [getattr(os, name) for name in ENDINGS]
+    files = open_descriptors()
+    together = threading.Barrier(16)
+
+    def work(i: int) -> None:
+        random = Random(i)
+        for turn in range(20):
+            if turn % 5 == 0:
+                together.wait(20)  # all of them are in it at once now and then
+            with guarded():
+                sys.stdout.write(f"{i} ")
+                with suppress(OSError):  # another call may just have closed it
+                    os.write(1, b".")
+                if i == 3 and turn == 4:
+                    os.close(1)
+                    sys.stdout.close()
+                time.sleep(random.random() / 1000)
+
+    assert in_threads(16, work) == [None] * 16
+    assert [getattr(sys, name) for name in STREAMS] == streams
+    assert [getattr(os, name) for name in ENDINGS] == endings
+    assert open_descriptors() == files
+    click.echo("result")
+    os.write(1, b"below\n")
+    printed = capfd.readouterr()
+    assert printed.out == "result\nbelow\n"
+    assert sum(map(int, printed.err.replace(".", "").split())) == 20 * sum(range(16))
+
+
+def test_who_would_end_the_program_is_told_among_threads() -> None:
+    together = threading.Barrier(16)
+
+    def work(i: int) -> None:
+        with guarded():
+            together.wait(20)
+            if i % 4 == 0:
+                os._exit(i)
+            time.sleep(0.001)
+
+    raised = in_threads(16, work)
+    assert [i for i, error in enumerate(raised) if error is not None] == [0, 4, 8, 12]
+    assert all(f"os._exit({i})" in str(raised[i]) for i in (0, 4, 8, 12))
+
+
+def test_an_end_in_a_thread_of_the_call_is_its_failure() -> None:
+    with pytest.raises(SystemFailedError, match=r"os\._exit\(5\)"), guarded():
+        in_threads(1, lambda _: os._exit(5))
+
+
+@pytest.fixture
+def abandoned() -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Give what starts a call that is abandoned before it does its work, and ends with it."""
+    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    def start(work: Callable[[], object]) -> None:
+        def run() -> None:
+            with suppress(BaseException), guarded():
+                begun.set()
+                go_on.wait(20)
+                try:
+                    work()
+                finally:
+                    done.set()
+                    finish.wait(20)
+
+        threads.append(threading.Thread(target=run))
+        threads[0].start()
+        assert begun.wait(20)
+        assert threads[0].ident is not None
+        abandon(threads[0].ident)
+        go_on.set()
+        assert done.wait(20)
+
+    finish = threading.Event()
+    yield start
+    finish.set()
+    threads[0].join(20)
+    assert not threads[0].is_alive()
+
+
+Start = Callable[[Callable[[], object]], None]
+
+
+def test_an_abandoned_call_writes_nothing_among_the_results(
+    abandoned: Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    abandoned(lambda: (click.echo("late"), sys.stdout.close(), sys.stdout.buffer.close()))
+    click.echo("result")
+    click.echo("message", err=True)
+    os.write(1, b"below\n")
+    assert capfd.readouterr() == ("result\nbelow\n", "late\nmessage\n")
+
+
+def test_an_abandoned_call_does_not_end_the_program(abandoned: Start) -> None:
+    abandoned(lambda: os._exit(9))  # or else there is no report of this test
+
+
+def test_calls_go_on_beside_an_abandoned_one(
+    abandoned: Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    abandoned(lambda: None)
+    with pytest.raises(SystemFailedError, match=r"os\._exit\(1\)"), guarded():
+        sys.stdout.write("another\n")
+        os._exit(1)
+    click.echo("result")
+    assert capfd.readouterr() == ("result\n", "another\n")
+
+
+def test_all_is_as_before_when_the_abandoned_call_has_ended() -> None:
+    before = [getattr(sys, n) for n in STREAMS], [getattr(os, n) for n in ENDINGS]
+    call = Call()
+    with guarded(call):
+        call.abandon()
+        assert sys.stdout is not before[0][0]  # sorted by who writes
+    assert ([getattr(sys, n) for n in STREAMS], [getattr(os, n) for n in ENDINGS]) == before
+
+
+def test_a_call_that_is_abandoned_before_it_begins_is_not_made() -> None:
+    before = [getattr(sys, n) for n in STREAMS]
+    call = Call()
+    call.abandon()
+    with pytest.raises(SystemTimeoutError), guarded(call):
+        raise AssertionError
+    assert [getattr(sys, n) for n in STREAMS] == before
+
+
+def test_a_stream_that_another_put_in_stays_when_an_abandoned_call_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = Call()
+    ours = io.StringIO()
+    with guarded(call):
+        call.abandon()
+        monkeypatch.setattr(sys, "stdout", ours)
+    assert sys.stdout is ours
+
+
+def test_secrets_are_taken_out_of_what_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+    secrets = Secrets({"MY_TOKEN": "hunter-22"})
+    with guarded(Call(secrets.redact)):
+        click.echo("1 hunter-22")
+        assert sys.stderr.write("2 hunter-22\n") == 12
+        sys.stdout.buffer.write(b"3 hunter-22 \xff\n")
+        sys.stdout.writelines(["4 hunter-22", "\n"])
+        sys.stdout.flush()
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.splitlines()[:2] == ["1 ${MY_TOKEN}", "2 ${MY_TOKEN}"]
+    assert "hunter" not in err
+    assert "4 ${MY_TOKEN}" in err
