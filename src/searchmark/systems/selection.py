@@ -56,6 +56,13 @@ class _KeepsGaps(TreeInterpreter):  # type: ignore[misc]
                 merged.append(element)  # a group without members has none
         return merged
 
+    def visit_or_expression(self, node: Any, value: Any) -> Any:
+        left = self.visit(node["children"][0], value)
+        if not self._is_false(left):
+            return left
+        right = self.visit(node["children"][1], value)
+        return left if left and right in (None, []) else right  # results without ids are not none
+
     def _is_false(self, value: Any) -> bool:
         gone = isinstance(value, list) and all(element is None for element in value)
         return gone or bool(super()._is_false(value))

@@ -1,7 +1,8 @@
 """Templates of requests and commands: ``{query}`` and its like, put in by structure, never pasted.
 
 One pass over a text replaces all placeholders at once, so that braces in a query's own text stay
-what they are. ``{{`` and ``}}`` stand for braces.
+what they are. ``{{`` and ``}}`` stand for braces, and ``${NAME}`` is no placeholder but a value of
+the environment.
 """
 
 import re
@@ -12,8 +13,9 @@ from urllib.parse import quote
 import msgspec
 
 from searchmark.errors import SystemFailedError, nearest
+from searchmark.systems.secrets import REFERENCE, Secrets
 
-PART = re.compile(r"\{\{|\}\}|\{([a-z_][a-z0-9_]*)\}")
+PART = re.compile(r"\{\{|\}\}|(?<!\$)\{([a-z_][a-z0-9_]*)\}")
 """What a template's text holds beside itself."""
 
 Values = Mapping[str, Any]
@@ -75,11 +77,31 @@ def template_problem(text: str, known: Iterable[str]) -> str | None:
     names = set(known)
     for name in sorted(placeholders(text) - names):
         return f"unknown placeholder {{{name}}}; {nearest(name, names)}"
-    rest = PART.sub("", text)
+    rest = PART.sub("", REFERENCE.sub("", text))
     for brace in "{}":
         if brace in rest:
             return f"a single '{brace}' is no placeholder; write '{brace * 2}' for a brace"
     return None
+
+
+def expand_text(text: str, secrets: Secrets, key: str) -> str:
+    """Return a template with its ``${NAME}`` replaced, the braces in their values kept as such."""
+
+    def part(match: re.Match[str]) -> str:
+        return secrets.expand(match[0], key=key).replace("{", "{{").replace("}", "}}")
+
+    return REFERENCE.sub(part, text)
+
+
+def expand_json(value: Any, secrets: Secrets, key: str) -> Any:
+    """Do the same in all texts of a parsed JSON value."""
+    if isinstance(value, str):
+        return expand_text(value, secrets, key)
+    if isinstance(value, Mapping):
+        return {name: expand_json(v, secrets, f"{key}.{name}") for name, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [expand_json(inner, secrets, f"{key}[{i}]") for i, inner in enumerate(value)]
+    return value
 
 
 def encoded(text: str) -> bytes:

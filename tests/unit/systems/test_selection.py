@@ -79,6 +79,9 @@ def test_standard_expressions_work() -> None:
     assert ids_at({"hits": [{"id": "a", "score": 1}, {"id": "b", "score": 0}]}, kept) == ["a"]
     either = compile_path("hits[].id || hits[].key", "ids")
     assert ids_at({"hits": [{"key": "k"}]}, either) == ["k"]
+    or_empty = compile_path("hits[].id || `[]`", "ids")
+    assert ids_at({"hits": None}, or_empty) == []
+    assert "result 1 has no id" in failure(ids_at, {"hits": [{"key": "k"}]}, or_empty)
 
 
 def test_scores_stay_with_their_ids() -> None:

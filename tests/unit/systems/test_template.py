@@ -4,9 +4,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from searchmark.errors import SystemFailedError
+from searchmark.errors import InputError, SystemFailedError
+from searchmark.systems.secrets import Secrets
 from searchmark.systems.template import (
     encoded,
+    expand_json,
+    expand_text,
     fill_json,
     fill_text,
     fill_url,
@@ -79,6 +82,18 @@ def test_what_is_wrong_with_a_template_is_said() -> None:
     told = "a single '{' is no placeholder; write '{{' for a brace"
     assert template_problem("{!edismax}", known) == told
     assert "single '}'" in (template_problem('{{"a": "{query}"}', known) or "")
+
+
+def test_values_of_the_environment_are_no_templates() -> None:
+    secrets = Secrets({"TOKEN": "a{query}}b", "USER": "u"})
+    assert template_problem("${TOKEN} {k} $${k}", ("k",)) is None
+    assert placeholders("${query}") == set()
+    text = expand_text("${TOKEN}/{k}/$${k}", secrets, "headers.X")
+    assert fill_text(text, {"query": "NO", "k": 3}) == "a{query}}b/3/${k}"
+    body = expand_json({"a": ["${USER}", 1], "b": "{k}"}, secrets, "body")
+    assert fill_json(body, {"k": 3}) == {"a": ["u", 1], "b": 3}
+    with pytest.raises(InputError, match=r"body\.a\[0\] needs the environment variable NONE"):
+        expand_json({"a": ["${NONE}"]}, secrets, "body")
 
 
 def test_half_a_surrogate_pair_is_an_error() -> None:
