@@ -2,11 +2,18 @@
 
 import asyncio
 from collections.abc import Coroutine
-from threading import Thread
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, TypeVar
 
+from searchmark.errors import SystemTimeoutError
+
 _T = TypeVar("_T")
+
+GRACE_S = 5.0
+"""For so long tasks may end themselves once they are cancelled; then they are left behind."""
 
 
 class EventLoop:
@@ -19,12 +26,21 @@ class EventLoop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True, name="searchmark-async")
+        self._starting = Lock()
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Return what the coroutine returns, or raise what it raises."""
-        if not self._thread.is_alive():
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    def run(self, work: Coroutine[Any, Any, _T], timeout_s: float | None = None) -> _T:
+        """Return what the coroutine returns, or raise what it raises; cancel it at the limit."""
+        with self._starting:
+            if not self._thread.is_alive():
+                self._thread.start()
+        future: Future[_T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            wait([future], timeout_s)
+            if not future.done():
+                raise SystemTimeoutError(f"no answer within {timeout_s:g} s")
+            return future.result()
+        finally:  # Ctrl-C cancels it too
+            future.cancel()
 
     def __enter__(self) -> "EventLoop":
         """Return the loop."""
@@ -36,11 +52,14 @@ class EventLoop:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Cancel what still runs, and close the loop."""
+        """Cancel what still runs, and close the loop; one that a task blocks is left behind."""
         if self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+            with suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result(2 * GRACE_S)
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+            self._thread.join(GRACE_S)
+            if self._thread.is_alive():
+                return
         self._loop.close()
 
 
@@ -48,4 +67,6 @@ async def _cancel_others() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    if others:
+        await asyncio.wait(others, timeout=GRACE_S)
+    await asyncio.get_running_loop().shutdown_asyncgens()

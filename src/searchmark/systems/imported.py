@@ -1,7 +1,8 @@
 """Objects of the user's own modules, named as ``module:attribute``, and optional libraries."""
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +28,8 @@ def import_object(
     called without arguments. Whatever the user's code does, it ends in an InputError here.
     """
     module, _, attribute = reference.partition(":")
-    sys.path.insert(0, str(folder))
     try:
-        with guarded():
+        with on_path(folder), guarded():
             loaded = import_module(module)
             value = getattr(loaded, attribute)
             if makes and callable(value) and (isinstance(value, type) or not hasattr(value, makes)):
@@ -41,10 +41,18 @@ def import_object(
             f"the {key} '{reference}' of system '{system}' cannot be imported ({described(error)})",
             fix=f"write {_form(key)}; the module may lie beside the project file",
         ) from error
+    return Imported(value, _identity(loaded))
+
+
+@contextmanager
+def on_path(folder: Path) -> Iterator[None]:
+    """Look for modules in the project's folder first."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
     finally:
         with suppress(ValueError):
             sys.path.remove(str(folder))
-    return Imported(value, _identity(loaded))
 
 
 def import_library(module: str, install: str) -> Any:

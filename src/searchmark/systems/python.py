@@ -1,34 +1,103 @@
 """A Python callable as a system: text and depth in, document ids (and scores) out."""
 
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import inspect
+import re
+import typing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
-from itertools import islice
-from pathlib import Path
-from types import GeneratorType
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from searchmark.data.files import sha256
-from searchmark.errors import InputError, Problem, SystemFailedError, described
-from searchmark.systems.guard import guarded
-from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
+from searchmark.errors import (
+    InputError,
+    Problem,
+    SystemFailedError,
+    SystemTimeoutError,
+    described,
+)
+from searchmark.systems.eventloop import EventLoop
+from searchmark.systems.guard import Call, guarded
+from searchmark.systems.imported import import_object, on_path, reference_problems
+from searchmark.systems.living import living
+from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
+from searchmark.systems.returned import answer_of, answers_of
+
+T = TypeVar("T")
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system with ``use = "python"``.
 
-    `callable` is ``module:function``, looked up beside the project file first. It is called with
-    the query text and the depth, and returns document ids or (id, score) pairs, best first; no more
-    than the depth are taken, of a generator too, a repeated id being one of them. `tags` says what
+    `callable` is ``module:function``, looked up beside the project file first; a class is made
+    without arguments. With `factory` the function is called once and gives what answers, perhaps
+    as a context manager. It is called with the query and the depth, and returns document ids or
+    (id, score) pairs, best first; no more than the depth are taken. `takes` says whether it is
+    given the query's text or the Query; without it the annotation of its first parameter does.
+    With `batch_form` it is given a list of queries and returns a list for each. `tags` says what
     it is: lexical, vector, hybrid.
     """
 
     callable: str
+    takes: Literal["text", "query"] | None = None
+    batch_form: bool = False
+    factory: bool = False
     tags: list[Tag] = []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """Calls the user's function where it can do no harm; on the loop where it is async."""
+
+    call: Callable[[Any, int], Any]
+    loop: EventLoop
+    is_async: bool
+    timeout_s: float | None
+    redact: Callable[[str], str]
+
+    def read(self, asked: object, k: int, most: int, reader: Callable[[object], T]) -> T:
+        """Return what `reader` makes of what the function returns; it may be a generator."""
+        if self.is_async:
+            return self._awaited(lambda: self.call(asked, k), most, reader)
+        with guarded(Call(self.redact)):
+            found = self.call(asked, k)
+            if not isinstance(found, Awaitable | AsyncIterator):
+                return reader(found)
+        return self._awaited(lambda: found, most, reader)
+
+    def _awaited(self, make: Callable[[], Any], most: int, reader: Callable[[object], T]) -> T:
+        call = Call(self.redact)
+
+        async def work() -> T:
+            with guarded(call):
+                found = make()
+                if isinstance(found, Awaitable):
+                    found = await found
+                if isinstance(found, AsyncIterator):
+                    found = await _first(found, most)
+                return reader(found)
+            raise SystemFailedError("returned nothing")  # for the type checker: guarded() raises
+
+        try:
+            return self.loop.run(work(), self.timeout_s)
+        except SystemTimeoutError:
+            call.abandon()  # what it does while it is cancelled is no result
+            raise
+
+
+async def _first(found: AsyncIterator[T], most: int) -> list[T]:
+    """Return no more than `most`, and end what gives them."""
+    items: list[T] = []
+    try:
+        async for item in found:
+            items.append(item)
+            if len(items) == most:
+                break
+    finally:
+        if inspect.isasyncgen(found):
+            await found.aclose()
+    return items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,79 +105,106 @@ class PythonSystem:
     """Calls the function once a query."""
 
     name: str
-    function: Callable[[str, int], Any]
+    function: Function
+    takes_query: bool = False
     tags: frozenset[str] = frozenset()
     identity: Mapping[str, str] = field(default_factory=dict)
 
     def search(self, query: Query, k: int) -> Answer:
         """Return what the function returns, cut at `k`."""
-        with guarded():
-            found = self.function(query.text, k)
-            _refuse_async(found)
-            if found is None or isinstance(found, str | bytes):
-                raise SystemFailedError(f"returned {found!r} where a list of ids is expected")
-            hits = tuple(_hit(item) for item in islice(found, k))
-            if isinstance(found, GeneratorType):
-                found.close()  # what it still does belongs to this call
-        return Answer(hits)
+        asked = query if self.takes_query else query.text
+        return self.function.read(asked, k, k, lambda found: answer_of(found, k))
 
 
-def _refuse_async(found: object) -> None:
-    if isinstance(found, Coroutine):
-        found.close()  # or else Python warns that nobody awaited it
-    if isinstance(found, Awaitable | AsyncIterator):
-        raise SystemFailedError("is async: return the list itself, or wrap it with asyncio.run")
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonBatchSystem:
+    """Calls the function with several queries."""
 
+    name: str
+    function: Function
+    takes_query: bool = False
+    tags: frozenset[str] = frozenset()
+    identity: Mapping[str, str] = field(default_factory=dict)
 
-def _hit(item: object) -> Hit:
-    """Return the hit in Python's own types: ids and scores of NumPy are subclasses of them."""
-    if isinstance(item, str):
-        return Hit(str.__str__(item))
-    if isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
-        return Hit(str.__str__(item[0]), None if item[1] is None else float(item[1]))
-    _refuse_async(item)
-    raise SystemFailedError(f"returned {item!r}, which is neither an id nor an (id, score) pair")
+    def search(self, query: Query, k: int) -> Answer:
+        """Ask for one."""
+        (answer,) = self.search_many([query], k)
+        if isinstance(answer, SystemFailedError):
+            raise answer
+        return answer
+
+    def search_many(self, queries: Sequence[Query], k: int) -> list[Answer | SystemFailedError]:
+        """Return what the function returns for each, cut at `k`."""
+        asked = [q if self.takes_query else q.text for q in queries]
+        n = len(asked)
+        return self.function.read(asked, k, n + 1, lambda found: answers_of(found, n, k))
 
 
 @contextmanager
 def open_python(name: str, config: Config, context: Context) -> Iterator[System]:
-    """Import the function, with the project's folder on the path while it is imported."""
-    module, _, attribute = config.callable.partition(":")
-    sys.path.insert(0, str(context.folder))
-    try:
-        with guarded():
-            loaded = import_module(module)
-            function = getattr(loaded, attribute)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # whatever a module does while it is imported
+    """Import the function, and make what has a life; it is closed at the end."""
+    if context.calls.batch > 1 and not config.batch_form:
         raise InputError(
-            f"the callable '{config.callable}' of system '{name}' cannot be imported "
-            f"({described(error)})",
-            fix="write module:function; the module may lie beside the project file",
-        ) from error
-    finally:
-        with suppress(ValueError):
-            sys.path.remove(str(context.folder))
-    if not callable(function):
-        raise InputError(f"'{config.callable}' of system '{name}' is not callable")
-    yield PythonSystem(name, function, frozenset(config.tags), _identity(loaded))
+            f"system '{name}' has batch = {context.calls.batch}, and its function takes one query",
+            fix="write a function that takes a list of queries, and set batch_form = true",
+        )
+    found = import_object(config.callable, key="callable", system=name, folder=context.folder)
+    with EventLoop() as loop, _living(found.value, loop, name, config, context) as function:
+        if not callable(function):
+            raise InputError(f"'{config.callable}' of system '{name}' is not callable")
+        caller = Function(
+            function, loop, _is_async(function), context.calls.timeout_s, context.secrets.redact
+        )
+        kind = PythonBatchSystem if config.batch_form else PythonSystem
+        takes_query = _takes_query(function) if config.takes is None else config.takes == "query"
+        yield kind(name, caller, takes_query, frozenset(config.tags), found.identity)
 
 
-def _identity(module: object) -> dict[str, str]:
-    """Return the digest of the source: another version is another system, with its own answers."""
-    source = getattr(module, "__file__", None)
-    if not isinstance(source, str) or not Path(source).is_file():
-        return {}
-    return {"module": sha256(Path(source))}
+@contextmanager
+def _living(
+    value: Any, loop: EventLoop, name: str, config: Config, context: Context
+) -> Iterator[Any]:
+    """Give the function itself, or what a class or a factory makes, which is closed at the end."""
+    if not (config.factory or isinstance(value, type)) or not callable(value):
+        yield value
+        return
+    with ExitStack() as stack:
+        try:
+            with on_path(context.folder):
+                made = stack.enter_context(living(value, loop, context.secrets.redact))
+        except Exception as error:
+            raise InputError(
+                f"the callable '{config.callable}' of system '{name}' made no client "
+                f"({described(error)})",
+                fix="it is called once, without arguments",
+            ) from error
+        yield made
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Tell whether calling it gives what must be awaited; such calls begin on the loop too."""
+    called = function if inspect.isroutine(function) else getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+
+
+def _takes_query(function: Callable[..., Any]) -> bool:
+    """Tell whether the first parameter is annotated as a Query, or a list of them."""
+    called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()))
+    except (StopIteration, TypeError, ValueError):
+        return False  # what is written in C has no signature
+    annotation: Any = first.annotation
+    try:
+        annotation = typing.get_type_hints(called).get(first.name, annotation)
+    except Exception:  # a name that is known to type checkers alone
+        return isinstance(annotation, str) and bool(re.search(r"(?:^|[\[.])Query\b", annotation))
+    return annotation is Query or Query in typing.get_args(annotation)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
     """Report a callable that is not written as module:function."""
-    module, colon, attribute = config.callable.partition(":")
-    if module and colon and attribute.isidentifier():
-        return []
-    return [Problem("callable", f"'{config.callable}' is not written as module:function")]
+    return reference_problems(config.callable, "callable")
 
 
 PYTHON = Kind(Config, open_python, find_problems)

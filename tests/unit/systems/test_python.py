@@ -124,19 +124,55 @@ def search(text, k):
 @pytest.mark.parametrize(
     "module",
     [
-        "async def search(text, k): return ['d1']",
-        "async def search(text, k): yield 'd1'",
-        "async def one(): return 'd1'\ndef search(text, k): return [one()]",
+        "async def search(text, k): return ['d1', ('d2', 0.5)]",
+        "async def search(text, k):\n    yield 'd1'\n    yield ('d2', 0.5)\n    yield 'd3'",
+        "async def one(text, k): return ['d1', ('d2', 0.5)]\nsearch = lambda q, k: one(q, k)",
+        "class Mine:\n"
+        "    async def __call__(self, text, k): return ['d1', ('d2', 0.5)]\n"
+        "search = Mine()",
+        "import asyncio\n"
+        "async def one(text): return 'd1' if text == 'red' else None\n"
+        "async def search(text, k): return await asyncio.gather(one(text), one(text))",
     ],
 )
-def test_what_is_async_is_told_and_closed(answered: Answers, module: str) -> None:
+def test_what_is_async_is_awaited(answered: Answers, module: str) -> None:
+    call = answered(module)
+    assert call.error is None
+    assert call.doc_ids[0] == "d1"
+    assert len(call.doc_ids) == 2
+
+
+def test_async_ids_are_to_be_awaited(answered: Answers) -> None:
     with warnings.catch_warnings(record=True) as leaked:
         warnings.simplefilter("always")
-        call = answered(module)
-    assert call.error == (
-        "SystemFailedError: is async: return the list itself, or wrap it with asyncio.run"
-    )
+        call = answered("async def one(): return 'd1'\ndef search(text, k): return [one()]")
+    assert call.error is not None
+    assert "returned a coroutine where an id is expected" in call.error
     assert leaked == []
+
+
+def test_what_async_code_does_harms_no_more_than_other_code(
+    answered: Answers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    call = answered("import os\nasync def search(text, k):\n    print('noise')\n    os._exit(3)")
+    assert call.error is not None
+    assert "called os._exit(3), which would have ended the program" in call.error
+    assert capfd.readouterr() == ("", "noise\n")
+
+
+def test_an_async_generator_is_ended_in_the_call(
+    answered: Answers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = """
+async def search(text, k):
+    try:
+        while True:
+            yield "d1"
+    finally:
+        print("closed")
+"""
+    assert answered(module).doc_ids == ["d1", "d1"]
+    assert capfd.readouterr() == ("", "closed\n")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +180,7 @@ def test_what_is_async_is_told_and_closed(answered: Answers, module: str) -> Non
     [
         ("raise ValueError('boom\\r\\nline2\\n')", "ValueError: boom line2"),
         ("raise Mute", "Mute: its message cannot be shown, ZeroDivisionError"),
-        ("os._exit(0)", "SystemFailedError: called os._exit(0), which would have ended"),
+        ("os._exit(0)", "called os._exit(0), which would have ended"),
         ("raise Base('x')", "Base: x"),
         ("return [Mute()]", "ZeroDivisionError: division by zero"),
     ],
