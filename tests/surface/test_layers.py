@@ -20,6 +20,7 @@ ORDER = (
     "api",
     "project",
     "experiments",
+    "testing",
     "demo",
     "cli",
     "pytest_fixture",
