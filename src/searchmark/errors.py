@@ -91,13 +91,22 @@ class SystemFailedError(OutsideError):
     """A system under test raised, timed out or broke its contract.
 
     `retry` says that the same call may go well a little later; `after_s` is for how many seconds
-    the system asked to be left alone.
+    the system asked to be left alone, `busy` that it asked for fewer calls (429). Whoever calls a
+    system notes the attempts that were made, and how long the last one took.
     """
 
+    attempts: int = 1
+    latency_ms: "float | None" = None
+
     def __init__(
-        self, message: str, *, retry: bool = False, after_s: "float | None" = None
+        self,
+        message: str,
+        *,
+        retry: bool = False,
+        after_s: "float | None" = None,
+        busy: bool = False,
     ) -> None:
-        self.retry, self.after_s = retry, after_s
+        self.retry, self.after_s, self.busy = retry, after_s, busy
         super().__init__(message)
 
 
@@ -120,6 +129,11 @@ def described(error: BaseException) -> str:
     except BaseException as broken:
         text = f"its message cannot be shown, {type(broken).__name__}"
     return f"{name}: {text}" if text else name
+
+
+def failure_text(error: BaseException) -> str:
+    """Return what is told of a failed call: what was raised on purpose says it all by itself."""
+    return (str(error) if isinstance(error, SystemFailedError) else "") or described(error)
 
 
 def nearest(name: str, known: "Iterable[str]") -> str:

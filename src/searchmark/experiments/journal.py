@@ -12,8 +12,15 @@ from searchmark.errors import InputError
 from searchmark.experiments.holding import hold
 
 
-class Call(msgspec.Struct, frozen=True):
-    """One query asked of one system: the ranking and how the asking went."""
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One query asked of one system: the ranking and how the asking went.
+
+    `status` is ok, empty, missing (a run file does not hold the query), error, timeout, or unasked
+    where the run was given up before. `latency_ms` is that of the last of the `attempts`, without
+    waits; of a batch of `batch` queries that of the whole call. `tokens` has an entry a document
+    where any has them. `total` is how many match as the system says, `size` the bytes of its
+    answer. Calls made while the system was still cold are `warmup`.
+    """
 
     query_id: str
     status: str
@@ -23,6 +30,11 @@ class Call(msgspec.Struct, frozen=True):
     attempts: int = 1
     error: str | None = None
     partial: bool = False
+    tokens: list[float | None] = []
+    size: int | None = None
+    total: int | None = None
+    warmup: bool = False
+    batch: int = 1
 
     @property
     def is_answer(self) -> bool:
@@ -31,8 +43,8 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the asking ended in an error or a time-out."""
-        return self.status in ("error", "timeout")
+        """Whether the asking ended in an error or a time-out, or never began."""
+        return self.status in ("error", "timeout", "unasked")
 
 
 class Journal:

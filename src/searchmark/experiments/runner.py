@@ -1,78 +1,130 @@
 """Asks a system every query, keeps each answer at once, and goes on after a failure or a kill."""
 
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 from searchmark.data import Queries
-from searchmark.errors import InputError, described
+from searchmark.experiments.asking import ask, ask_batch
 from searchmark.experiments.journal import Call, Journal
-from searchmark.systems.protocol import Answer, Query, System
+from searchmark.experiments.workers import Workers
+from searchmark.systems.policy import CallPolicy
+from searchmark.systems.protocol import Query, System
 
 Told = Callable[[int, int], object]
 
+Batch = tuple[Query, ...]
+
 
 def ask_all(
-    system: System, queries: Queries, depth: int, journal: Journal, *, progress: Told | None = None
+    system: System,
+    queries: Queries,
+    depth: int,
+    journal: Journal,
+    *,
+    calls: CallPolicy | None = None,
+    progress: Told | None = None,
 ) -> list[Call]:
     """Ask every query that the journal has no answer to; return all calls in the queries' order.
 
-    A query on which the system raises is recorded with what it raised, and the next one is asked.
+    A query on which the system fails is recorded with what was raised, and the next one is asked.
+    After `calls.stop_after` failures in a row no more are asked: those left are "unasked".
     """
-    total = len(queries)
-    for done, (query_id, text) in enumerate(zip(queries.query_ids, queries.texts, strict=True), 1):
-        if query_id not in journal.calls:
-            journal.append(ask(system, Query(query_id, text), depth))
-        if progress is not None:
-            progress(done, total)
-    return [journal.calls[query_id] for query_id in queries.query_ids]
+    calls = calls or CallPolicy()
+    pairs = zip(queries.query_ids, queries.texts, strict=True)
+    left = [Query(query_id, text) for query_id, text in pairs if query_id not in journal.calls]
+    told = progress or _no_progress
+    told(len(queries) - len(left), len(queries))
+    breaker = Breaker(calls.stop_after)
+    asking = _Asking(system, depth, calls.warmup)
+    workers = Workers(asking.work, _batches(system, left, calls.batch), calls.concurrency)
+    n_open = len(left)
+    with closing(workers.results()) as results:
+        for found in results:
+            if isinstance(found, _Apart):
+                workers.add([(query,) for query in found.batch])
+                continue
+            for call in found:
+                journal.append(call)
+                breaker.note(call)
+            n_open -= len(found)
+            told(len(queries) - n_open, len(queries))
+            if breaker.is_open:
+                workers.stop()
+    unasked = [_unasked(q, breaker) for q in left if q.query_id not in journal.calls]
+    made = journal.calls | {call.query_id: call for call in unasked}
+    return [made[query_id] for query_id in queries.query_ids]
 
 
-def ask(system: System, query: Query, depth: int) -> Call:
-    """Ask one query and measure how long it takes."""
-    start = perf_counter()
-    try:
-        answer = system.search(query, depth)
-        latency_ms = _since(start)
-        _check(answer)
-        return _answered(query, answer, depth, latency_ms)
-    except (InputError, KeyboardInterrupt):
-        raise  # the configuration is wrong, or a person stops the run: not this query's failure
-    except BaseException as error:  # exit() in a system under test is its failure too
-        return Call(
-            query_id=query.query_id,
-            status="timeout" if isinstance(error, TimeoutError) else "error",
-            latency_ms=_since(start),
-            error=_storable(described(error)),
-        )
+@dataclass(slots=True)
+class Breaker:
+    """Counts failures in a row, in the order in which calls end; open from `stop_after` on."""
+
+    stop_after: int
+    n_in_row: int = 0
+    last_error: str = ""
+
+    def note(self, call: Call) -> None:
+        """Count one call."""
+        self.n_in_row = self.n_in_row + 1 if call.is_failure else 0
+        if call.is_failure:
+            self.last_error = call.error or call.status
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no more is to be asked."""
+        return self.n_in_row >= self.stop_after
 
 
-def _answered(query: Query, answer: Answer, depth: int, latency_ms: float) -> Call:
-    """Return the call in Python's own types: NumPy's pass for them, but cannot be written."""
-    hits = answer.hits[:depth]
-    return Call(
-        query_id=query.query_id,
-        status="ok" if answer.hits else "empty" if answer.is_given else "missing",
-        latency_ms=latency_ms,
-        doc_ids=[str.__str__(h.doc_id) for h in hits],
-        scores=[None if h.score is None else float(h.score) for h in hits],
-        partial=bool(answer.partial),
+class _Apart(NamedTuple):
+    """A batch that failed as a whole, to be asked query by query."""
+
+    batch: Batch
+
+
+@dataclass(slots=True)
+class _Asking:
+    """What the threads do: a query or a batch of them asked, the first ones as warm-up.
+
+    Calls that start before `warmup` calls have ended are warm-up, since at a concurrency of 16
+    sixteen of them meet a cold system.
+    """
+
+    system: System
+    depth: int
+    warmup: int
+    ended: list[None] = field(default_factory=list)  # appending is safe in threads, counting is not
+
+    def work(self, batch: Batch) -> "list[Call] | _Apart":
+        """Ask a batch, or the one query in it."""
+        is_warmup = len(self.ended) < self.warmup
+        try:
+            if len(batch) == 1:
+                return [ask(self.system, batch[0], self.depth, warmup=is_warmup)]
+            found = ask_batch(self.system, batch, self.depth, warmup=is_warmup)
+            return _Apart(batch) if found is None else found
+        finally:
+            if is_warmup:
+                self.ended.append(None)
+
+
+def _batches(system: System, queries: Sequence[Query], size: int) -> list[Batch]:
+    """Return the queries in batches; of one each where the system knows no other."""
+    if not callable(getattr(system, "search_many", None)):
+        size = 1
+    rest = iter(queries)
+    return list(iter(lambda: tuple(islice(rest, size)), ()))
+
+
+def _unasked(query: Query, breaker: Breaker) -> Call:
+    error = (
+        f"not asked, as {breaker.n_in_row} queries in a row had failed before, the last one with: "
+        f"{breaker.last_error}"
     )
+    return Call(query.query_id, "unasked", 0.0, attempts=0, error=error)
 
 
-def _check(answer: Answer) -> None:
-    for hit in answer.hits:
-        if not isinstance(hit.doc_id, str) or not hit.doc_id:
-            raise TypeError(f"a document id is {hit.doc_id!r}, not a text")
-        if _storable(hit.doc_id) != hit.doc_id:
-            raise ValueError(f"a document id is {hit.doc_id!r}, which UTF-8 cannot hold")
-        if hit.score is not None and hit.score != hit.score:
-            raise ValueError(f"the score of document '{hit.doc_id}' is NaN")
-
-
-def _storable(text: str) -> str:
-    """Return text that can be written as UTF-8: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _since(start: float) -> float:
-    return (perf_counter() - start) * 1000.0
+def _no_progress(done: int, total: int) -> None:
+    """Tell nobody."""

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import Problem, SystemFailedError, described
+from searchmark.errors import Problem, SystemFailedError, failure_text
 from searchmark.retrieval.fusion import reciprocal_rank_fusion
 from searchmark.systems.catalog import (
     Catalog,
@@ -58,7 +58,7 @@ class HybridSystem:
         answers = [self._ask(arm, inner, max(k, self.config.depth)) for arm in self.arms]
         given = [a for a in answers if isinstance(a, Answer)]
         if not given:
-            why = next(described(a) for a in answers if isinstance(a, Exception))
+            why = next(failure_text(a) for a in answers if isinstance(a, Exception))
             raise SystemFailedError(f"every arm of '{self.name}' failed: {why}")
         fused = reciprocal_rank_fusion([self._rows(a, mask) for a in given], k=self.config.k)
         partial = len(given) < len(answers) or any(a.partial for a in given)
@@ -69,7 +69,7 @@ class HybridSystem:
         try:
             return arm.search(query, depth)
         except Exception as error:
-            why = described(error)
+            why = failure_text(error)
             _log.warning("%s: arm %s failed on %s: %s", self.name, arm.name, query.query_id, why)
             return error
 

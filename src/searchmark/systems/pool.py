@@ -9,11 +9,16 @@ from types import TracebackType
 from searchmark.data.corpus import Corpus
 from searchmark.errors import InputError, nearest
 from searchmark.systems import SYSTEMS
-from searchmark.systems.protocol import Context, Entry, Kind, Progress, System
+from searchmark.systems.calling import CalledSystem, called
+from searchmark.systems.protocol import Context, Entry, Kind, Progress
+from searchmark.systems.redaction import redact_error
 
 
 class Pool:
-    """Opens systems by name when they are first needed; a context manager that closes them all."""
+    """Opens systems by name when they are first needed; a context manager that closes them all.
+
+    What it gives holds the limits of its calls, for whoever asks it: the runner, a hybrid.
+    """
 
     def __init__(
         self,
@@ -26,11 +31,11 @@ class Pool:
     ) -> None:
         self._entries = entries
         self._context = Context(corpus, folder, cache, self.open, progress)
-        self._open: dict[str, System] = {}
+        self._open: dict[str, CalledSystem] = {}
         self._opening: list[str] = []
         self._stack = ExitStack()
 
-    def open(self, name: str) -> System:
+    def open(self, name: str) -> CalledSystem:
         """Return the open system called `name`."""
         if name in self._open:
             return self._open[name]
@@ -39,15 +44,24 @@ class Pool:
         if name in self._opening:
             circle = " -> ".join([*self._opening, name])
             raise InputError(f"systems are made of each other in a circle: {circle}")
-        entry = self._entries[name]
-        kind: Kind = SYSTEMS.load(entry.use)
         self._opening.append(name)
         try:
-            context = replace(self._context, calls=entry.calls)
-            system = self._stack.enter_context(kind.open(name, entry.config, context))
+            self._open[name] = self._opened(self._entries[name])
+        except Exception as error:
+            found = redact_error(error, self._context.secrets)
+            if found is error:
+                raise
+            raise found from None
         finally:
             self._opening.pop()
-        self._open[name] = system
+        return self._open[name]
+
+    def _opened(self, entry: Entry) -> CalledSystem:
+        kind: Kind = SYSTEMS.load(entry.use)
+        context = replace(self._context, calls=entry.calls)
+        inner = self._stack.enter_context(kind.open(entry.name, entry.config, context))
+        system = called(inner, entry.calls, context.secrets, keeps_time=kind.keeps_time)
+        self._stack.callback(system.close)  # before the system itself is closed
         return system
 
     def __enter__(self) -> "Pool":

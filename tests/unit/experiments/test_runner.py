@@ -7,8 +7,9 @@ import pytest
 
 from searchmark.data import Queries
 from searchmark.errors import InputError
+from searchmark.experiments.asking import ask
 from searchmark.experiments.journal import open_journal
-from searchmark.experiments.runner import ask, ask_all
+from searchmark.experiments.runner import ask_all
 from searchmark.systems.protocol import Answer, Hit, Query
 
 

@@ -1,0 +1,286 @@
+"""How systems are really called: within their limits, again where that may help, and redacted.
+
+Adapters make one attempt and say what went wrong. Here are pacing, time limit, retries with
+jittered back-off, and what becomes of errors; for arms of a hybrid too.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock, Semaphore, local
+from typing import Generic, TypeVar
+
+from searchmark.errors import (
+    InputError,
+    SystemFailedError,
+    SystemTimeoutError,
+    described,
+)
+from searchmark.systems.pacing import Clock, Pace
+from searchmark.systems.policy import CallPolicy
+from searchmark.systems.protocol import Answer, BatchSystem, Query, System
+from searchmark.systems.redaction import redact_error
+from searchmark.systems.secrets import Secrets
+from searchmark.systems.timelimit import TimeLimit
+
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
+"""The n-th wait is drawn from 0 to 0.5 * 2^(n-1) seconds, 30 at most ("full jitter")."""
+
+LONGEST_REQUEST_S = 120.0
+"""A system that asks to be left alone for longer is not waited for."""
+
+LONGEST_TOLD = 1000
+"""Characters of an error that are kept: what an exception holds may be a whole page."""
+
+T = TypeVar("T")
+
+
+class _Waits(local):
+    """Seconds a thread spent in calls of systems beyond their last attempts: waits and retries."""
+
+    seconds: float = 0.0
+
+
+_WAITS = _Waits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt(Generic[T]):
+    """One attempt: what it gave or raised, and how long it took."""
+
+    value: T | None
+    error: BaseException | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    """What the last attempt gave, its seconds, and which attempt it was."""
+
+    value: T
+    seconds: float
+    attempts: int
+
+
+class CalledSystem:
+    """A system with the limits of its calls; `inner` is the one that answers.
+
+    Answers say how long the last attempt took, without waits, and how many there were. Whatever
+    fails is a SystemFailedError that says so too; only InputError and KeyboardInterrupt pass.
+    """
+
+    def __init__(
+        self,
+        inner: System,
+        calls: CallPolicy,
+        secrets: Secrets,
+        *,
+        keeps_time: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        self.inner, self.calls = inner, calls
+        self._secrets, self._clock = secrets, clock or Clock()
+        self._pace = Pace(calls.rate_per_s, self._clock)
+        self._slots = _slots(calls.concurrency)
+        self._limit: TimeLimit | None = None
+        if calls.timeout_s is not None and not keeps_time:
+            self._limit = TimeLimit(inner.name, calls.timeout_s, calls.concurrency)
+
+    @property
+    def name(self) -> str:
+        """The system's name."""
+        return self.inner.name
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The system's tags."""
+        return self.inner.tags
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """The system's identity."""
+        return self.inner.identity
+
+    def search(self, query: Query, k: int) -> Answer:
+        """Return the answer of the first attempt that went well."""
+        done = self._tried(lambda: _checked(self.inner.search(query, k)))
+        return _noted(done.value, done)
+
+    def close(self) -> None:
+        """Let calls that wait fail at once; the system itself is closed by who opened it."""
+        self._pace.close()
+        if self._limit is not None:
+            self._limit.close()
+
+    def _tried(self, call: Callable[[], T], made: int = 0) -> _Done[T]:
+        """Make attempts until one goes well or no further one would help; `made` were before."""
+        begin = self._clock.now()
+        attempt = self._attempt(call)
+        made += 1
+        while attempt.error is not None:
+            failure = self._failure(attempt.error, made, attempt.seconds)
+            delay = self._delay(failure, made)
+            if delay is None:
+                self._note_waits(begin, attempt.seconds)
+                raise failure from None
+            self._pace.sleep(delay)
+            attempt = self._attempt(call)
+            made += 1
+        self._note_waits(begin, attempt.seconds)
+        return _Done(attempt.value, attempt.seconds, made)  # type: ignore[arg-type]  # it has one
+
+    def _note_waits(self, begin: float, seconds: float) -> None:
+        """Tell a system that this one is an arm of what is none of its answering time."""
+        _WAITS.seconds += self._clock.now() - begin - seconds
+
+    def _attempt(self, call: Callable[[], T]) -> _Attempt[T]:
+        """Make one attempt when there is a turn for it."""
+        with self._slots:
+            self._pace.wait()
+            if self._limit is None:
+                return self._measured(call)
+            made: list[_Attempt[T]] = []
+            start = self._clock.now()
+            try:
+                self._limit.run(lambda: made.append(self._measured(call)))
+            except Exception as error:
+                return _Attempt(None, error, self._clock.now() - start)
+            return made[0]
+
+    def _measured(self, call: Callable[[], T]) -> _Attempt[T]:
+        waited, start = _WAITS.seconds, self._clock.now()
+        value = error = None
+        try:
+            value = call()
+        except BaseException as raised:
+            error = raised
+        seconds = self._clock.now() - start - (_WAITS.seconds - waited)
+        return _Attempt(value, error, max(seconds, 0.0))
+
+    def _failure(self, error: BaseException, attempts: int, seconds: float) -> SystemFailedError:
+        """Return what is told of an error; what is no failure of this call is raised."""
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        if isinstance(error, InputError):
+            raise redact_error(error, self._secrets)
+        failure = _as_failure(error, self._secrets)
+        failure.attempts, failure.latency_ms = attempts, seconds * 1000.0
+        return failure
+
+    def _delay(self, failure: SystemFailedError, attempts: int) -> float | None:
+        """Return for how long to wait before the next attempt; None where there is none."""
+        longest = min(FIRST_BACKOFF_S * 2.0 ** (attempts - 1), LONGEST_BACKOFF_S)
+        backoff = self._clock.uniform(0.0, longest)
+        asked = failure.after_s
+        if asked is not None and asked > LONGEST_REQUEST_S:
+            return None
+        if asked is not None or failure.busy:  # all calls wait, not this one alone
+            self._pace.pause(max(asked or 0.0, 0.0) or backoff)
+        if not failure.retry or attempts > self.calls.retries:
+            return None
+        return backoff + max(asked or 0.0, 0.0)
+
+
+class CalledBatchSystem(CalledSystem):
+    """The same for a system that answers several queries in one call."""
+
+    inner: BatchSystem
+
+    def search_many(self, queries: Sequence[Query], k: int) -> list[Answer | SystemFailedError]:
+        """Return each query's answer or failure; those that may go well later are asked again.
+
+        Raises where the whole call failed. The latency of each is that of its whole call.
+        """
+        found: dict[int, Answer | SystemFailedError] = {}
+        left, made = list(range(len(queries))), 0
+        while left:
+            asked = [queries[i] for i in left]
+            try:
+                done = self._tried(partial(self._many, asked, k), made)
+            except SystemFailedError as error:
+                if not found:
+                    raise
+                found.update(dict.fromkeys(left, error))  # what came before is kept
+                break
+            made = done.attempts
+            delays: dict[int, float] = {}
+            for i, given in zip(left, done.value, strict=True):
+                if isinstance(given, Answer):
+                    found[i] = _noted(given, done)
+                    continue
+                found[i] = failure = self._failure(given, made, done.seconds)
+                if (delay := self._delay(failure, made)) is not None:
+                    delays[i] = delay
+            left = list(delays)
+            self._pace.sleep(max(delays.values(), default=0.0))
+        return [found[i] for i in range(len(queries))]
+
+    def _many(self, queries: Sequence[Query], k: int) -> list[Answer | BaseException]:
+        """Ask once; an answer that is none is that query's failure."""
+        given = self.inner.search_many(queries, k)
+        if not isinstance(given, list) or len(given) != len(queries):
+            told = len(given) if isinstance(given, list) else type(given).__name__
+            raise SystemFailedError(f"{told} answers came to a batch of {len(queries)} queries")
+        return [g if isinstance(g, BaseException) else _answer_or_failure(g) for g in given]
+
+
+def called(
+    inner: System,
+    calls: CallPolicy,
+    secrets: Secrets,
+    *,
+    keeps_time: bool = False,
+    clock: Clock | None = None,
+) -> CalledSystem:
+    """Return a system that holds the limits of its calls."""
+    is_batch = callable(getattr(inner, "search_many", None))
+    kind = CalledBatchSystem if is_batch else CalledSystem
+    return kind(inner, calls, secrets, keeps_time=keeps_time, clock=clock)
+
+
+def _slots(concurrency: int) -> AbstractContextManager[object]:
+    return Lock() if concurrency == 1 else Semaphore(concurrency)
+
+
+def _noted(answer: Answer, done: _Done[T]) -> Answer:
+    return replace(answer, latency_ms=done.seconds * 1000.0, attempts=done.attempts)
+
+
+def _checked(answer: object) -> Answer:
+    if not isinstance(answer, Answer):
+        raise SystemFailedError(f"gave a {type(answer).__name__} where an Answer is expected")
+    return answer
+
+
+def _answer_or_failure(given: object) -> Answer | SystemFailedError:
+    try:
+        return _checked(given)
+    except SystemFailedError as error:
+        return error
+
+
+def _as_failure(error: BaseException, secrets: Secrets) -> SystemFailedError:
+    """Return an error as this program tells it; what a lost connection caused may be retried."""
+    kind = SystemTimeoutError if isinstance(error, TimeoutError) else SystemFailedError
+    if not isinstance(error, SystemFailedError):
+        return kind(secrets.excerpt(described(error), LONGEST_TOLD), retry=_is_of_connection(error))
+    text, asked = secrets.excerpt(str(error), LONGEST_TOLD), error.after_s
+    if asked is not None and asked > LONGEST_REQUEST_S:
+        text += (
+            f"; it asks to be left alone for {asked:,.0f} s, and more than "
+            f"{LONGEST_REQUEST_S:g} s are not waited"
+        )
+    return kind(text, retry=error.retry, after_s=asked, busy=error.busy)
+
+
+def _is_of_connection(error: BaseException) -> bool:
+    """Tell whether a lost or refused connection is at the root of an error, as clients wrap it."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        if isinstance(found, ConnectionError):
+            return True
+        seen.add(id(found))
+        found = found.__cause__ or found.__context__
+    return False
