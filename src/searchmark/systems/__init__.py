@@ -8,11 +8,13 @@ SYSTEMS = Registry(
     builtin={
         "bm25": "searchmark.systems.bm25:BM25",
         "bm25s": "searchmark.systems.bm25s:BM25S",
+        "command": "searchmark.systems.command.system:COMMAND",
         "dense": "searchmark.systems.dense:DENSE",
         "haystack": "searchmark.systems.haystack:HAYSTACK",
         "hybrid": "searchmark.systems.hybrid:HYBRID",
         "langchain": "searchmark.systems.langchain:LANGCHAIN",
         "llamaindex": "searchmark.systems.llamaindex:LLAMAINDEX",
+        "postgres": "searchmark.systems.postgres.adapter:POSTGRES",
         "python": "searchmark.systems.python:PYTHON",
         "run": "searchmark.systems.runfile:RUN",
         "tantivy": "searchmark.systems.tantivy:TANTIVY",

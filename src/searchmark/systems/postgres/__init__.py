@@ -1,0 +1,1 @@
+"""PostgreSQL as a system: a SQL file with bound parameters, on connections that keep time."""

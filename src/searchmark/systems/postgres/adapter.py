@@ -1,0 +1,102 @@
+"""PostgreSQL: a SQL file with bound parameters, asked once a query."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from searchmark.errors import InputError, Problem, SystemFailedError
+from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.policy import CallPolicy
+from searchmark.systems.postgres.statement import read_statement
+from searchmark.systems.protocol import Context, Entry, Kind, System, Tag
+
+if TYPE_CHECKING:
+    from searchmark.retrieval.encoders import Encoder
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of a system with ``use = "postgres"``.
+
+    `sql` is a file with one SELECT and the parameters ``%(query)s``, ``%(k)s``, ``%(embedding)s``,
+    ``%(query_id)s``. `dsn` is a libpq connection string; what it leaves out comes from libpq's own
+    environment and service file. `id`, `score` and `tokens` name columns of the result. `setup`
+    are statements for every new connection. `model` and `precision` make the embedding.
+    """
+
+    sql: str
+    dsn: str = ""
+    id: str | None = None
+    score: str | None = None
+    tokens: str | None = None
+    setup: list[str] = []
+    read_only: bool = True
+    model: str = "all-MiniLM-L6-v2"
+    precision: Literal["fp32", "int8"] = "fp32"
+    tags: list[Tag] = []
+
+
+@contextmanager
+def open_postgres(name: str, config: Config, context: Context) -> Iterator[System]:
+    """Read the statement and have the server check it; one that cannot be reached is asked later.
+
+    Connections are opened when calls need them.
+    """
+    if find_spec("psycopg") is None:
+        raise InputError(f"system '{name}' needs psycopg", fix="pip install 'searchmark[postgres]'")
+    from searchmark.systems.postgres.connections import Connections
+    from searchmark.systems.postgres.system import PostgresSystem
+
+    statement = read_statement(context.folder / config.sql)
+    secrets, table = context.secrets, f"systems.{name}"
+    encoder = _encoder(config, context) if "embedding" in statement.names else None
+    identity = {"sql": statement.digest}
+    if encoder is not None:
+        identity["model"] = encoder.generation.key
+    connections = Connections(
+        secrets.expand(config.dsn, key=f"{table}.dsn"),
+        secrets,
+        setup=secrets.expand_in(config.setup, key=f"{table}.setup"),
+        read_only=config.read_only,
+        limit=context.calls.timeout_s,
+    )
+    with closing(connections):
+        system = PostgresSystem(
+            name, config, statement, connections, encoder, frozenset(config.tags), identity
+        )
+        with suppress(SystemFailedError):
+            system.check()
+        yield system
+
+
+def _encoder(config: Config, context: Context) -> "Encoder":
+    """Load the model: its name, or the folder it lies in relative to the project."""
+    from searchmark.retrieval.encoders import load_encoder
+
+    folder = context.folder / config.model
+    name = str(folder) if folder.is_dir() else config.model
+    return load_encoder(name, precision=config.precision)
+
+
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report what needs no server to be seen."""
+    found = literal_secret_problems(dsn=config.dsn)
+    named = {"sql": config.sql, "id": config.id, "score": config.score, "tokens": config.tokens}
+    found += [Problem(key, "is empty") for key, value in named.items() if value == ""]
+    found += [
+        Problem(f"setup[{i}]", "holds no statement")
+        for i, sql in enumerate(config.setup)
+        if not sql.strip("; \n")
+    ]
+    return found
+
+
+POSTGRES = Kind(
+    Config,
+    open_postgres,
+    find_problems,
+    calls=CallPolicy(timeout_s=30, retries=3, warmup=1),
+    keeps_time=True,
+)
