@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, TypeVar
@@ -25,7 +24,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True, name="searchmark-async")
+        self._thread = Thread(target=self._work, daemon=True, name="searchmark-async")
         self._starting = Lock()
 
     def run(self, work: Coroutine[Any, Any, _T], timeout_s: float | None = None) -> _T:
@@ -53,20 +52,24 @@ class EventLoop:
         trace: TracebackType | None,
     ) -> None:
         """Cancel what still runs, and close the loop; one that a task blocks is left behind."""
-        if self._thread.is_alive():
-            with suppress(TimeoutError):
-                asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result(2 * GRACE_S)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(GRACE_S)
-            if self._thread.is_alive():
-                return
+        if not self._thread.is_alive():
+            self._loop.close()
+            return
+        asyncio.run_coroutine_threadsafe(_end(), self._loop)
+        self._thread.join(2 * GRACE_S)
+
+    def _work(self) -> None:
+        self._loop.run_forever()
         self._loop.close()
 
 
-async def _cancel_others() -> None:
+async def _end() -> None:
+    """Cancel all other tasks, and stop the loop."""
+    loop = asyncio.get_running_loop()
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     if others:
         await asyncio.wait(others, timeout=GRACE_S)
-    await asyncio.get_running_loop().shutdown_asyncgens()
+    await loop.shutdown_asyncgens()
+    loop.stop()

@@ -19,12 +19,15 @@ Redact = Callable[[str], str]
 
 
 class Call:
-    """One call of code under test: what it did to end the program, and whether anybody waits."""
+    """One call of code under test: what it did to end the program, and whether anybody waits.
+
+    `thread` is the one that waits for it: that which made it, though a loop may do the work.
+    """
 
     def __init__(self, redact: Redact | None = None) -> None:
         self.ended: list[str] = []
         self.redact = redact
-        self.thread: int | None = None
+        self.thread = get_ident()
         self.is_abandoned = False
 
     def abandon(self) -> None:
@@ -64,7 +67,7 @@ def guarded(call: Call | None = None) -> Iterator[Call]:
 
 
 def abandon(thread: int) -> None:
-    """Wait no longer for the calls that the thread with this number is in."""
+    """Wait no longer for the calls that the thread with this number waits for."""
     for call in _PROCESS.calls():
         if call.thread == thread:
             call.abandon()
@@ -95,7 +98,6 @@ class _Process:
     def enter(self, call: Call) -> None:
         """Replace everything, unless another call has done so."""
         with self._lock:
-            call.thread = get_ident()
             self._redact = call.redact or self._redact
             if call.is_abandoned:
                 raise SystemTimeoutError("was given up before it began")

@@ -1,6 +1,7 @@
 """Clients of the user's own that have a life: made, entered, and closed at the end."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -53,10 +54,11 @@ def _closing(close: Callable[..., Any]) -> Callable[..., bool]:
     """Return what closes a client; that it cannot be closed is told where nothing else is wrong."""
 
     def end(*error: Any) -> bool:
+        is_well = sys.exc_info()[0] is None
         try:
             close(*error)
         except Exception as broken:
-            if error[0] is None:
+            if is_well:
                 raise SystemFailedError(f"could not be closed ({described(broken)})") from broken
         return False
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, get_ident
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError
+from searchmark.systems.guard import abandon
 
 MOST_LEFT = 16
 """So many calls beside those under way may run on behind their limit before no more are made."""
@@ -13,10 +14,11 @@ MOST_LEFT = 16
 class _Task:
     """One call: made in one thread, waited for in another."""
 
-    __slots__ = ("done", "ended", "left", "make")
+    __slots__ = ("done", "ended", "left", "make", "thread")
 
     def __init__(self, make: Callable[[], None]) -> None:
         self.make, self.done, self.left, self.ended = make, Event(), False, False
+        self.thread: int | None = None
 
 
 class TimeLimit:
@@ -64,6 +66,8 @@ class TimeLimit:
             if not task.ended:
                 task.left = True
                 self._n_left += 1
+                if task.thread is not None:
+                    abandon(task.thread)  # its streams are the program's own again
 
     def _thread(self) -> "SimpleQueue[_Task | None]":
         """Return where an idle thread, or a new one, takes its work from."""
@@ -77,7 +81,9 @@ class TimeLimit:
 
     def _work(self, inbox: "SimpleQueue[_Task | None]") -> None:
         while (task := inbox.get()) is not None:
-            task.make()
+            task.thread = get_ident()
+            if not task.left:
+                task.make()
             with self._lock:
                 task.ended = True
                 self._n_left -= task.left
