@@ -21,6 +21,7 @@ from searchmark.errors import InputError, nearest
 from searchmark.retrieval.generation import Generation, Progress, digest_files
 from searchmark.retrieval.linear import Precision
 from searchmark.retrieval.models import DEFAULT_MODEL, STATIC, find_model, find_static
+from searchmark.retrieval.sentences import PREFIX, open_sentences
 from searchmark.retrieval.sessions import Runner, open_runner, read_model
 from searchmark.retrieval.static import open_static
 from searchmark.retrieval.tokens import Tokens, batches_of_one_length, open_tokens
@@ -49,6 +50,17 @@ class Encoder(Protocol):
     def count_truncated(self, texts: Sequence[str]) -> int:
         """Return how many texts are longer than the model reads, so that their ends are ignored."""
         ...
+
+
+def encode_query(encoder: Encoder, text: str) -> Floats:
+    """Return a query's vector, shape (dimension,).
+
+    Some models put one prompt before queries and another before documents; their encoders have a
+    method `encode_queries` beside `encode`.
+    """
+    encode = getattr(encoder, "encode_queries", encoder.encode)
+    vector: Floats = encode([text])[0]
+    return vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +105,8 @@ def load_encoder(
         ``all-MiniLM-L6-v2``; ``wordllama``, a table of token vectors, where that package is
         installed (much faster, worse); the path of a folder that holds ``tokenizer.json`` and
         either ``config.json`` with ``model.safetensors`` (type BERT) or ``model.onnx``, there or
-        under ``onnx/``; or ``organisation/name`` on the Hugging Face hub.
+        under ``onnx/``; or ``organisation/name`` on the Hugging Face hub. A name or folder after
+        ``sentence-transformers:`` is run by that package.
     precision
         ``int8`` is faster on most CPUs; its vectors stay within about 0.997 (cosine) of fp32's,
         and are a generation of their own.
@@ -113,6 +126,10 @@ def load_encoder(
         )
     if threads < 1:
         raise InputError(f"{threads} threads cannot encode", fix="give 1 or more")
+    if name.startswith(PREFIX):
+        if precision != "fp32":
+            raise InputError(f"'{name}' has no {precision}", fix="use precision fp32")
+        return open_sentences(name.removeprefix(PREFIX))
     if name in STATIC and not Path(name).is_dir():
         return _load_static(name, precision)
     found = find_model(name)

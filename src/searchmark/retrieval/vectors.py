@@ -142,6 +142,7 @@ def encode_cached(
     encoder: Encoder,
     texts: Sequence[str],
     *,
+    most: int | None = None,
     progress: Progress | None = None,
 ) -> Floats:
     """Return one vector a text, computing only those that are not in the cache.
@@ -154,6 +155,8 @@ def encode_cached(
         The model.
     texts
         In any order; equal ones are computed once.
+    most
+        How many texts are computed at most before they are kept; 512 without it.
     progress
         Told how many of the texts that had to be computed are done, first of all with 0; not
         called when there are none.
@@ -170,7 +173,7 @@ def encode_cached(
     if missing and progress is not None:
         progress(0, len(missing))
     done = 0
-    for piece in _pieces(missing):
+    for piece in _pieces(missing, most or PIECE_TEXTS):
         vectors = encoder.encode(list(piece.values()))
         made = dict(zip(piece, vectors, strict=True))
         cache.put(encoder.generation, made)
@@ -188,12 +191,12 @@ def _is_whole(vector: object, checksum: object, dimension: int) -> bool:
     return isinstance(vector, bytes) and len(vector) == 4 * dimension and crc32(vector) == checksum
 
 
-def _pieces(texts: Mapping[bytes, str]) -> Iterator[dict[bytes, str]]:
+def _pieces(texts: Mapping[bytes, str], most: int) -> Iterator[dict[bytes, str]]:
     """Cut the work into pieces of texts of similar length, longest first."""
     piece: dict[bytes, str] = {}
     size = 0
     for digest, text in sorted(texts.items(), key=lambda item: -len(item[1])):
-        if piece and (size + len(text) > PIECE_CHARACTERS or len(piece) == PIECE_TEXTS):
+        if piece and (size + len(text) > PIECE_CHARACTERS or len(piece) == most):
             yield piece
             piece, size = {}, 0
         piece[digest] = text

@@ -1,4 +1,4 @@
-"""The built-in search by meaning: a local embedding model and exact cosine."""
+"""The built-in search by meaning: an embedding model, here or behind an endpoint, exact cosine."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,16 +9,26 @@ import msgspec
 import numpy as np
 
 from searchmark.data.corpus import Corpus
-from searchmark.errors import Problem
+from searchmark.errors import OutsideError, Problem, SystemFailedError
 from searchmark.retrieval.dense import DenseIndex
-from searchmark.retrieval.encoders import Encoder, load_encoder
+from searchmark.retrieval.encoders import Encoder, encode_query, load_encoder
+from searchmark.retrieval.models import DEFAULT_MODEL
+from searchmark.retrieval.sentences import PREFIX
 from searchmark.retrieval.synthetic import synthetic_queries
-from searchmark.retrieval.vectors import VectorCache, encode_cached
+from searchmark.retrieval.vectors import Floats, VectorCache, encode_cached
 from searchmark.systems.catalog import (
     Catalog,
     ConstraintConfig,
     constraint_problems,
     open_catalog,
+)
+from searchmark.systems.embedding import (
+    EndpointConfig,
+    EndpointEncoder,
+    Patient,
+    check_unchanged,
+    endpoint_problems,
+    open_endpoint,
 )
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
 
@@ -36,7 +46,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     `fields` are joined by blanks into one text a document; a list among them makes a text of its
     own. `chunk_words` cuts long texts into pieces of that many words. The best text of a
-    document counts. `synthetic` adds queries made from templates.
+    document counts. `synthetic` adds queries made from templates. `endpoint` asks a server for
+    vectors instead of `model`. `query_prefix` and `document_prefix` are put before the texts.
     """
 
     fields: list[str | list[str]] = msgspec.field(default_factory=lambda: ["title", "text"])
@@ -44,6 +55,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     precision: Literal["fp32", "int8"] = "fp32"
     chunk_words: int | None = None
     synthetic: SyntheticConfig | None = None
+    endpoint: EndpointConfig | None = None
+    query_prefix: str = ""
+    document_prefix: str = ""
     constraints: list[ConstraintConfig] = []
     ties: list[str] = []
 
@@ -56,13 +70,14 @@ class DenseSystem:
     catalog: Catalog
     index: DenseIndex
     encoder: Encoder
+    prefix: str = ""
     tags: frozenset[str] = frozenset({"vector"})
     identity: Mapping[str, str] = field(default_factory=dict)
 
     def search(self, query: Query, k: int) -> Answer:
         """Return the best `k` documents."""
         text, filters = self.catalog.understand(query)
-        vector = self.encoder.encode([text])[0]
+        vector = encode_query(self.encoder, _prefixed(text, self.prefix))
         return self.catalog.answer(self.index.scores(vector, self.catalog.allowed(filters)), k)
 
 
@@ -72,23 +87,52 @@ def open_dense(name: str, config: Config, context: Context) -> Iterator[System]:
     corpus = context.corpus
     catalog = open_catalog(corpus, ties=config.ties, constraints=config.constraints)
     texts, owner = _texts(corpus, config)
-    encoder = load_encoder(_model(config, context), precision=config.precision)
-    with VectorCache(context.cache / "embeddings.sqlite") as cache:
-        vectors = encode_cached(
-            cache,
-            encoder,
-            texts,
-            progress=lambda done, total: context.tell(f"embedding for {name}", done, total),
-        )
-    index = DenseIndex(vectors, np.array(owner, np.int64), len(corpus))
-    identity = {"model": encoder.generation.key}
-    yield DenseSystem(name, catalog, index, encoder, identity=identity)
+    texts = [_prefixed(text, config.document_prefix) for text in texts]
+    with _opened(name, config, context) as encoder:
+        vectors = _embedded(name, encoder, texts, context)
+        index = DenseIndex(vectors, np.array(owner, np.int64), len(corpus))
+        identity = {"model": encoder.generation.key}
+        yield DenseSystem(name, catalog, index, encoder, config.query_prefix, identity=identity)
+
+
+@contextmanager
+def _opened(name: str, config: Config, context: Context) -> Iterator[Encoder]:
+    if config.endpoint is None:
+        yield load_encoder(_model(config, context), precision=config.precision)
+        return
+    with open_endpoint(name, config.endpoint, context) as encoder:
+        yield encoder
 
 
 def _model(config: Config, context: Context) -> str:
     """Return the model's name, or the folder it lies in relative to the project."""
-    folder = context.folder / config.model
-    return str(folder) if folder.is_dir() else config.model
+    run_by = PREFIX if config.model.startswith(PREFIX) else ""
+    folder = context.folder / config.model.removeprefix(run_by)
+    return f"{run_by}{folder}" if folder.is_dir() else config.model
+
+
+def _embedded(name: str, encoder: Encoder, texts: list[str], context: Context) -> Floats:
+    """Return every text's vector; what was embedded is kept, whatever happens to the rest."""
+
+    def told(done: int, total: int) -> None:
+        context.tell(f"embedding for {name}", done, total)
+
+    with VectorCache(context.cache / "embeddings.sqlite") as cache:
+        if not isinstance(encoder, EndpointEncoder):
+            return encode_cached(cache, encoder, texts, progress=told)
+        try:
+            check_unchanged(cache, encoder)
+            most = encoder.config.batch
+            return encode_cached(cache, Patient(encoder), texts, most=most, progress=told)
+        except SystemFailedError as error:
+            raise OutsideError(
+                f"system '{name}': embedding the corpus stopped: {error}; what was embedded is "
+                "kept, and the same command goes on from there"
+            ) from error
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    return prefix + text if prefix and text.strip() else text
 
 
 def _texts(corpus: Corpus, config: Config) -> tuple[list[str], list[int]]:
@@ -138,6 +182,11 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
         found.append(Problem("fields", "names no field; give at least one"))
     if config.chunk_words is not None and config.chunk_words < 1:
         found.append(Problem("chunk_words", f"{config.chunk_words} is not 1 or more"))
+    if config.endpoint is not None:
+        found += endpoint_problems(config.endpoint)
+        if config.model != DEFAULT_MODEL or config.precision != "fp32":
+            key = "model" if config.model != DEFAULT_MODEL else "precision"
+            found.append(Problem(key, "has no use beside an endpoint, which runs a model itself"))
     return found
 
 

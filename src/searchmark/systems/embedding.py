@@ -1,0 +1,223 @@
+"""Embedding models behind an HTTP endpoint of the kind that OpenAI made usual."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from time import sleep
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.errors import InputError, OutsideError, Problem, SystemFailedError
+from searchmark.retrieval.generation import Generation, Progress
+from searchmark.retrieval.vectors import VectorCache, digest_text
+from searchmark.systems.jsonapi import JsonApi, api_problems, open_api, shown_url
+from searchmark.systems.protocol import Context
+from searchmark.systems.selection import kind_of
+
+Floats = NDArray[np.float32]
+
+PATH = "/embeddings"
+
+PROBE = "A text that is embedded again at every start, to see that the model is still the same."
+
+ALIKE = 0.999
+"""Least cosine of one text's two vectors for the model to count as the same: rounding differs."""
+
+ATTEMPTS = 4
+"""How often a batch of the corpus is asked for where waiting may help."""
+
+
+class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of `endpoint`.
+
+    `url` is the API's address, to which ``/embeddings`` is added, `model` what the server calls the
+    model, `key` a bearer token as ``${NAME}``. `batch` texts are sent at once. `dimensions` asks a
+    model that can for shorter vectors. Another `revision` starts anew with the kept vectors.
+    """
+
+    url: str
+    model: str
+    key: str | None = None
+    batch: int = 64
+    dimensions: int | None = None
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndpointEncoder:
+    """Asks for vectors batch by batch, and normalizes them."""
+
+    generation: Generation
+    api: JsonApi
+    config: EndpointConfig
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> Floats:
+        """Return one vector a text; see `Encoder.encode`."""
+        vectors = np.zeros((len(texts), self.generation.dimension), np.float32)
+        rows = [i for i, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(rows), self.config.batch):
+            batch = rows[start : start + self.config.batch]
+            vectors[batch] = self._asked([texts[i] for i in batch])
+            if progress is not None:
+                progress(len(texts) - len(rows) + start + len(batch), len(texts))
+        return vectors
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Return 0: servers refuse what is too long, or do not tell."""
+        return 0
+
+    def _asked(self, texts: list[str]) -> Floats:
+        return ask_vectors(self.api, self.config, texts, self.generation.dimension)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patient:
+    """The same encoder for long work: a failed batch is asked for again where that may help."""
+
+    inner: EndpointEncoder
+    wait: Callable[[float], object] = sleep
+
+    @property
+    def generation(self) -> Generation:
+        """The encoder's generation."""
+        return self.inner.generation
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> Floats:
+        """Return one vector a text."""
+        return again(lambda: self.inner.encode(texts, progress=progress), self.wait)
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Return what the encoder says."""
+        return self.inner.count_truncated(texts)
+
+
+def again(call: Callable[[], Floats], wait: Callable[[float], object]) -> Floats:
+    """Call until it goes well, `ATTEMPTS` times at most, with jittered waits in between."""
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return call()
+        except SystemFailedError as error:
+            asked = error.after_s or 0.0
+            if not error.retry or asked > 120.0:
+                raise
+            wait(asked + random.uniform(0.0, 0.5 * 2.0**attempt))
+    return call()
+
+
+@contextmanager
+def open_endpoint(name: str, config: EndpointConfig, context: Context) -> Iterator[EndpointEncoder]:
+    """Ask for one vector, to learn the dimension, and give the encoder."""
+    with open_api(config.url, PATH, config.key, context, table="endpoint") as api:
+        try:
+            probe = again(lambda: ask_vectors(api, config, [PROBE]), sleep)
+        except SystemFailedError as error:
+            raise OutsideError(f"system '{name}' has no embeddings: {error}") from error
+        yield EndpointEncoder(_generation(config, probe.shape[1]), api, config)
+
+
+def _generation(config: EndpointConfig, dimension: int) -> Generation:
+    facts = (config.url, config.model, config.dimensions, config.revision)
+    return Generation(
+        model=f"{config.model} at {shown_url(config.url, PATH)}",
+        revision=sha256(msgspec.json.encode(facts)).hexdigest(),
+        dimension=dimension,
+        pooling="own",
+        normalized=True,
+        precision="fp32",
+        max_length=0,
+        tokenizer="own",
+    )
+
+
+def check_unchanged(cache: VectorCache, encoder: EndpointEncoder) -> None:
+    """Refuse kept vectors where the endpoint's model gives others now; nothing else tells."""
+    digest = digest_text(PROBE)
+    now = again(lambda: encoder.encode([PROBE]), sleep)[0]
+    kept = cache.get(encoder.generation, [digest]).get(digest)
+    if kept is None:
+        cache.put(encoder.generation, {digest: now})
+    elif float(np.dot(kept, now)) < ALIKE:
+        raise InputError(
+            f"the model '{encoder.config.model}' gives other vectors than those that are kept "
+            f"(cosine {float(np.dot(kept, now)):.3f} for the same text), so it has changed",
+            fix="set another endpoint.revision, and the corpus is embedded anew",
+        )
+
+
+def ask_vectors(
+    api: JsonApi, config: EndpointConfig, texts: list[str], dimension: int | None = None
+) -> Floats:
+    """Return the normalized vectors of a batch, whatever order they come in."""
+    body: dict[str, Any] = {"model": config.model, "input": texts, "encoding_format": "float"}
+    if config.dimensions is not None:
+        body["dimensions"] = config.dimensions
+    found = api.post(body).document
+    data = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(data, list):
+        raise SystemFailedError(f"{api.request.shown} answered without a list 'data' of vectors")
+    if len(data) != len(texts):
+        told = f"{len(data)} vectors came for {len(texts)} texts"
+        raise SystemFailedError(f"{api.request.shown}: {told}")
+    rows = [_floats(item, i, api.request.shown) for i, item in enumerate(_in_order(data, api))]
+    wanted = dimension or config.dimensions or len(rows[0])
+    for row in rows:
+        if len(row) != wanted:
+            raise SystemFailedError(
+                f"{api.request.shown}: a vector of {len(row)} dimensions came where {wanted} are "
+                "expected"
+            )
+    return _normalized(np.array(rows, np.float64), api.request.shown)
+
+
+def _in_order(data: list[Any], api: JsonApi) -> list[Any]:
+    """Put the vectors in the order of their `index`; without any they are in the texts' order."""
+    given = [item.get("index") if isinstance(item, dict) else None for item in data]
+    if all(place is None for place in given):
+        return data
+    item_at = {p: i for p, i in zip(given, data, strict=True) if type(p) is int}
+    if set(item_at) != set(range(len(data))):
+        shown = ", ".join(str(p)[:10] for p in given[:8])
+        raise SystemFailedError(
+            f"{api.request.shown}: the vectors' index is not 0 to {len(data) - 1}, each once: "
+            f"{shown}"
+        )
+    return [item_at[place] for place in range(len(data))]
+
+
+def _floats(item: Any, place: int, shown: str) -> list[float]:
+    values = item.get("embedding") if isinstance(item, dict) else None
+    if not isinstance(values, list) or not values:
+        raise SystemFailedError(
+            f"{shown}: vector {place} is {kind_of(values)}, where a list of numbers is expected"
+        )
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SystemFailedError(f"{shown}: vector {place} holds {kind_of(value)}, no number")
+    return values
+
+
+def _normalized(vectors: NDArray[np.float64], shown: str) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise SystemFailedError(f"{shown}: a vector holds what is no finite number")
+    if not lengths.all():
+        raise SystemFailedError(f"{shown}: a text that is not empty got a vector of zeros")
+    unit: Floats = (vectors / lengths).astype(np.float32)
+    return unit
+
+
+def endpoint_problems(config: EndpointConfig) -> list[Problem]:
+    """Report an endpoint that cannot be one."""
+    found = api_problems(config.url, config.key, table="endpoint")
+    if not 1 <= config.batch <= 2048:
+        found.append(Problem("endpoint.batch", f"{config.batch} is not from 1 to 2,048"))
+    if config.dimensions is not None and config.dimensions < 1:
+        found.append(Problem("endpoint.dimensions", f"{config.dimensions} is not 1 or more"))
+    if not config.model:
+        found.append(Problem("endpoint.model", "names no model"))
+    return found

@@ -1,0 +1,97 @@
+"""JSON posted to one address, such as a model's, over what `http` is built on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from searchmark.errors import InputError, Problem
+from searchmark.systems.http.deadline import open_manager
+from searchmark.systems.http.reply import document_of
+from searchmark.systems.http.wire import Outgoing, Wire
+from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.protocol import Context
+from searchmark.systems.template import encoded, texts_in
+
+PATIENCE_S = 120.0
+"""How long one call may take where the project file sets no time limit."""
+
+
+class Posted(NamedTuple):
+    """A parsed answer and its length in bytes."""
+
+    document: Any
+    size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JsonApi:
+    """Posts JSON values; any number of threads at once."""
+
+    wire: Wire
+    request: Outgoing
+
+    def post(self, body: object) -> Posted:
+        """Return the parsed answer; whatever is no good answer is a SystemFailedError."""
+        try:
+            raw = msgspec.json.encode(body)
+        except UnicodeEncodeError:
+            encoded("".join(text for _, text in texts_in(body)))  # says which character
+            raise
+        reply = self.wire.send(replace(self.request, body=raw), self.wire.end())
+        document = document_of(reply, self.request.shown, self.wire.secrets)
+        return Posted(document, len(reply.body))
+
+
+@contextmanager
+def open_api(
+    url: str, path: str, key: str | None, context: Context, *, table: str = ""
+) -> Iterator[JsonApi]:
+    """Open the API below `url`, which may name its `path` already; `key` goes as a bearer token."""
+    at = f"{table}." if table else ""
+    base = context.secrets.expand(url, key=f"{at}url").rstrip("/")
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {context.secrets.expand(key, key=f'{at}key')}"
+        if not headers["Authorization"].isascii() or not headers["Authorization"].isprintable():
+            raise InputError(f"{at}key: the value has characters that no header can hold")
+    request = Outgoing(
+        "POST",
+        base if base.endswith(path) else base + path,
+        f"POST {shown_url(url, path)}",
+        headers=headers,
+        secret=frozenset({"authorization"}),
+    )
+    manager = open_manager(None, context.calls.concurrency)
+    try:
+        yield JsonApi(
+            Wire(manager, context.secrets, context.calls.timeout_s or PATIENCE_S), request
+        )
+    finally:
+        manager.clear()
+
+
+def shown_url(url: str, path: str) -> str:
+    """Return the address as messages show it: with the names of secrets, without parameters."""
+    base = url.split("?")[0].rstrip("/")
+    return base if base.endswith(path) else base + path
+
+
+def api_problems(url: str, key: str | None, *, table: str = "") -> list[Problem]:
+    """Report an address that is none, and secrets that are written out."""
+    at = f"{table}." if table else ""
+    found = [
+        Problem(f"{at}{p.key}", p.message)
+        for p in literal_secret_problems(url=url, values={"key": key})
+    ]
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.netloc)
+    except ValueError:
+        is_address = False
+    if not is_address and not url.startswith("${"):
+        found.append(Problem(f"{at}url", "is no http:// or https:// address"))
+    return found
