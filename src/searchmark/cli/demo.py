@@ -29,7 +29,10 @@ def demo(folder: Path) -> None:
     with progress_bar() as progress:
         experiment = run_experiment(project, progress=progress)
     shown = project.gate.system
-    click.echo(evaluation_text(experiment.evaluation, "terminal", system=shown, look=look()))
+    text = evaluation_text(
+        experiment.evaluation, "terminal", system=shown, with_calls=False, look=look()
+    )
+    click.echo(text)
     experiment.check()
     verdict = judge(project, experiment, baseline)
     click.echo(verdict_text(verdict, "terminal", look=look()), nl=False)

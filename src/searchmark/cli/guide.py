@@ -12,9 +12,9 @@ from searchmark.cli.output import progress_bar
 if TYPE_CHECKING:
     from searchmark.diagnosis.diagnosis import Diagnosis
     from searchmark.diagnosis.evidence import Evidence
-    from searchmark.experiments.experiment import Experiment
     from searchmark.experiments.guiding.talk import Talk
     from searchmark.experiments.guiding.walk import Walk
+    from searchmark.experiments.outcome import Experiment
     from searchmark.project import Project
 
 STEPS = ("documents", "queries", "project", "run", "judge")
@@ -71,7 +71,7 @@ def _walk(walk: "Walk") -> None:
         walk.talk.tell(f"'{_command(walk.folder)} --restart-step judge' shows what was skipped.")
         return
     experiment = _metrics(walk, project, asked.calls)
-    if not experiment.failures:
+    if not any(o.invalid for o in experiment.outcomes):
         forget_answers(project)
     found, setup = _findings(walk, project, experiment, cutoff_of(walk, project))
     _next(walk, project, found, setup)
@@ -87,7 +87,13 @@ def _metrics(walk: "Walk", project: "Project", calls: Any) -> "Experiment":
         experiment = run_experiment(project, answers=calls, progress=progress)
     shown = project.shown(None, list(project.systems))
     click.echo(
-        evaluation_text(experiment.evaluation, "terminal", system=shown, look=walk.talk.look),
+        evaluation_text(
+            experiment.evaluation,
+            "terminal",
+            system=shown,
+            with_calls=False,
+            look=walk.talk.look,
+        ),
         nl=False,
     )
     return experiment

@@ -56,8 +56,8 @@ class Ranking:
 
     `documents` are all it returned, down to the project's depth; `value` is nDCG@k under the
     project's conventions, 0 to 1: where the query has no answer it is what they give whatever is
-    returned, or None where they leave the query out. `status` is ok, empty, error, timeout or
-    missing.
+    returned, or None where they leave the query out. `status` is ok, empty, error, timeout,
+    unasked (the run was given up) or missing. `latency_ms` is None for calls of the warm-up.
     """
 
     system: Part
@@ -85,8 +85,8 @@ class Ranking:
 
     @property
     def is_failure(self) -> bool:
-        """Whether the asking ended in an error or a time-out."""
-        return self.status in ("error", "timeout")
+        """Whether the asking ended in an error or a time-out, or never began."""
+        return self.status in ("error", "timeout", "unasked")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from searchmark.diagnosis.capabilities import Capability, capabilities_of
 from searchmark.diagnosis.documents import Documents
 from searchmark.diagnosis.evidence import Evidence, Kind, Part, Placed, QueryEvidence, Ranking
 from searchmark.errors import InputError, nearest
-from searchmark.experiments.experiment import Experiment, Outcome, run_experiment
+from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
+from searchmark.experiments.outcome import Experiment, Outcome
 from searchmark.measures.ndcg import gains, ideal_dcg, top_grades
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import docs_flag, values
@@ -214,7 +215,7 @@ def _answers(
             status=call.status,
             partial=call.partial,
             error=call.error,
-            latency_ms=call.latency_ms,
+            latency_ms=None if call.warmup else call.latency_ms,
             broken_filters=broken.get(code, ()),
         )
     return found

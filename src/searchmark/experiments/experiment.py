@@ -1,8 +1,8 @@
 """One experiment: the project's systems over its queries, run, scored, kept and summed up."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from shutil import rmtree
 from typing import Any
 
 import msgspec
@@ -10,10 +10,17 @@ import polars as pl
 
 from searchmark.data import Hits, Run, find_hits, mark_calls
 from searchmark.data.violations import with_violations
-from searchmark.errors import SystemFailedError
 from searchmark.experiments.inputs import Inputs, read_inputs
 from searchmark.experiments.journal import Call, open_journal
+from searchmark.experiments.latency import summarize_calls
 from searchmark.experiments.notes import find_notes
+from searchmark.experiments.outcome import (
+    Experiment,
+    Outcome,
+    invalid_notes,
+    partial_notes,
+    stranger_notes,
+)
 from searchmark.experiments.runner import ask_all
 from searchmark.experiments.store import (
     FORMAT,
@@ -24,61 +31,17 @@ from searchmark.experiments.store import (
     write_bundle,
 )
 from searchmark.experiments.stored import stored_answers
+from searchmark.experiments.validity import why_invalid
 from searchmark.measures.score import summarize
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
 from searchmark.stats.means import with_intervals
 from searchmark.stats.sensitivity import sensitivities
 from searchmark.systems.parts import parts_of
+from searchmark.systems.policy import CallPolicy
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Progress, System
 from searchmark.version import __version__
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """One system's part of an experiment: what it answered and what that is worth.
-
-    `made` tells when stored answers were given; None where the system was asked just now.
-    """
-
-    system: str
-    calls: tuple[Call, ...]
-    hits: Hits
-    scores: SystemScores
-    digest: str
-    folder: Path
-    made: str | None = None
-
-    @property
-    def failures(self) -> list[Call]:
-        """Calls that ended in an error or a time-out."""
-        return [c for c in self.calls if c.is_failure]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Experiment:
-    """All outcomes, and the evaluation that reports show."""
-
-    inputs: Inputs
-    outcomes: tuple[Outcome, ...]
-    evaluation: Evaluation
-
-    @property
-    def failures(self) -> list[tuple[str, Call]]:
-        """System and call of every query that failed."""
-        return [(o.system, c) for o in self.outcomes for c in o.failures]
-
-    def check(self, systems: Sequence[str] | None = None) -> None:
-        """Raise SystemFailedError where one of the systems (all by default) failed on a query."""
-        failed = [f for f in self.failures if systems is None or f[0] in systems]
-        if failed:
-            system, call = failed[0]
-            more = f", and on {len(failed) - 1} more" if len(failed) > 1 else ""
-            raise SystemFailedError(
-                f"system '{system}' failed on query '{call.query_id}'{more}: {call.error}; the "
-                "answers so far are kept, and the same command asks only the failed queries again"
-            )
 
 
 def run_experiment(
@@ -112,11 +75,11 @@ def run_experiment(
             outcome = _stored(system, project, inputs, store) if reuse else None
             given = (answers or {}).get(name, ())
             outcomes.append(outcome or _run_system(system, project, inputs, store, given, progress))
-    if not any(o.failures for o in outcomes):
+    if not any(o.invalid for o in outcomes):
         # until then every answer stays in a journal, so that the next try asks only what is missing
         for outcome in outcomes:
             store.journal(outcome.digest).unlink(missing_ok=True)
-    evaluation = _evaluation(inputs, outcomes)
+    evaluation = _evaluation(project, inputs, outcomes)
     if sensitivity:
         seen = sensitivities(evaluation.systems, inputs.measures, inputs.groups)
         evaluation = replace(evaluation, sensitivity=seen)
@@ -125,18 +88,26 @@ def run_experiment(
 
 def _stored(system: System, project: Project, inputs: Inputs, store: Store) -> Outcome | None:
     """Return the outcome of answers that are kept; None where there are none."""
-    digest = digest_of(_facts(system, project, inputs))
-    stored = stored_answers(store.bundle(digest))
-    if stored is None:
+    digest, policy = digest_of(_facts(system, project, inputs)), _policy(project, system)
+    folder = store.bundle(digest)
+    stored = stored_answers(folder)
+    if stored is None or why_invalid(stored.calls, policy) is not None:
         return None
     calls = stored.calls
-    hits, scores = _scored(system.name, calls, inputs)
-    return Outcome(system.name, calls, hits, scores, digest, store.bundle(digest), stored.made)
+    hits, scores = _scored(system.name, calls, inputs, policy)
+    return Outcome(system.name, calls, hits, scores, digest, folder, stored.made, policy)
 
 
-def _scored(system: str, calls: Sequence[Call], inputs: Inputs) -> tuple[Hits, SystemScores]:
+def _policy(project: Project, system: System) -> CallPolicy:
+    return project.systems[system.name].calls
+
+
+def _scored(
+    system: str, calls: Sequence[Call], inputs: Inputs, policy: CallPolicy
+) -> tuple[Hits, SystemScores]:
     hits = hits_of(calls, inputs)
     scores = summarize(system, hits, inputs.measures, _categories(inputs))
+    scores = replace(scores, invalid=why_invalid(calls, policy))
     return hits, with_intervals(scores, inputs.measures, inputs.groups)
 
 
@@ -148,7 +119,7 @@ def _run_system(
     answers: Sequence[Call],
     progress: Progress | None,
 ) -> Outcome:
-    facts = _facts(system, project, inputs)
+    facts, policy = _facts(system, project, inputs), _policy(project, system)
     digest = digest_of(facts)
 
     def told(done: int, total: int) -> None:
@@ -159,11 +130,21 @@ def _run_system(
         for call in answers:
             if not call.is_failure and call.query_id not in journal.calls:
                 journal.append(call)
-        calls = ask_all(system, inputs.queries, project.file.depth, journal, progress=told)
-        hits, scores = _scored(system.name, calls, inputs)
-        manifest = {"format": FORMAT, "digest": digest, **facts, **circumstances(project.folder)}
-        write_bundle(store.bundle(digest), manifest, calls, scores)
-    return Outcome(system.name, tuple(calls), hits, scores, digest, store.bundle(digest))
+        calls = ask_all(
+            system, inputs.queries, project.file.depth, journal, calls=policy, progress=told
+        )
+        hits, scores = _scored(system.name, calls, inputs, policy)
+        manifest = {
+            **{"format": FORMAT, "digest": digest, "invalid": scores.invalid},
+            **facts,
+            **circumstances(project.folder),
+            "limits": msgspec.to_builtins(policy),
+        }
+        folder = store.bundle(digest) if scores.invalid is None else store.invalid_bundle(digest)
+        write_bundle(folder, manifest, calls, scores)
+    if scores.invalid is None:
+        rmtree(store.invalid_bundle(digest), ignore_errors=True)
+    return Outcome(system.name, tuple(calls), hits, scores, digest, folder, policy=policy)
 
 
 def _facts(system: System, project: Project, inputs: Inputs) -> dict[str, Any]:
@@ -191,6 +172,8 @@ def _configuration(name: str, entries: Mapping[str, Entry]) -> dict[str, Any]:
 def hits_of(calls: Sequence[Call], inputs: Inputs) -> Hits:
     """Reduce a system's answers to hits; its own order counts, and of a repeated id the first."""
     table = run_table(calls)
+    if table.is_empty():  # then nothing lacks its tokens either
+        table = table.with_columns(pl.lit(None, pl.Float64).alias("tokens"))
     hits = find_hits(Run(table), inputs.judged, order="rank", keep_first=True)
     hits = mark_calls(
         hits,
@@ -202,22 +185,12 @@ def hits_of(calls: Sequence[Call], inputs: Inputs) -> Hits:
     return with_violations(hits, ranked, inputs.queries, inputs.corpus)
 
 
-def _strangers(inputs: Inputs, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Tell of results that are not in the corpus: ids that were altered, or another catalog."""
-    known = set(inputs.corpus.doc_ids)
-    for outcome in outcomes:
-        strange = [d for c in outcome.calls for d in c.doc_ids if d not in known]
-        if strange:
-            n, first = len(strange), strange[0]
-            yield f"{outcome.system}: results that are not in the corpus: {n}, '{first}' first."
-
-
 def _categories(inputs: Inputs) -> list[str | None]:
     category = dict(zip(inputs.queries.query_ids, inputs.queries.categories, strict=True))
     return [category.get(q) for q in inputs.judged.query_ids]
 
 
-def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
+def _evaluation(project: Project, inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
     categories: dict[str, int] = {}
     for category in _categories(inputs):
         if category:
@@ -230,7 +203,14 @@ def _evaluation(inputs: Inputs, outcomes: Sequence[Outcome]) -> Evaluation:
         categories=dict(sorted(categories.items())),
         digests=inputs.digests,
         notes=(
+            *invalid_notes(outcomes),
             *find_notes(inputs, {o.system: o.hits for o in outcomes}),
-            *_strangers(inputs, outcomes),
+            *partial_notes(outcomes),
+            *stranger_notes(inputs.corpus, outcomes),
         ),
+        calls={
+            o.system: summarize_calls(o.calls)
+            for o in outcomes
+            if project.systems[o.system].use != "run"  # its answers were given elsewhere
+        },
     )

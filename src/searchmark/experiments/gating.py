@@ -6,8 +6,9 @@ import msgspec
 
 from searchmark.data import Queries, read_qrels, read_queries
 from searchmark.errors import NotComparableError, Problem, ProjectError
-from searchmark.experiments.experiment import Experiment, run_experiment
+from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.inputs import Inputs
+from searchmark.experiments.outcome import Experiment
 from searchmark.experiments.store import Store
 from searchmark.experiments.stored import Values, stored_scores
 from searchmark.gate.baseline import (
@@ -89,7 +90,11 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
         )
     strict = msgspec.structs.replace(project.gate, allow_changed=[])
     allowed = differences(baseline, experiment.evaluation, strict)
-    notes = (*verdict.notes, *(f"allowed by allow_changed: {d}" for d in allowed))
+    notes = (
+        *verdict.notes,
+        *experiment.caveats,
+        *(f"allowed by allow_changed: {d}" for d in allowed),
+    )
     return replace(verdict, notes=notes)
 
 
@@ -97,7 +102,11 @@ def _others(project: Project, experiment: Experiment) -> dict[str, Values]:
     """Return the values of the project's other systems, of this experiment or an earlier one."""
     names = [name for name in project.systems if name != project.gate.system]
     stored = stored_scores(Store(project.folder / ".searchmark"), experiment.inputs, names)
-    fresh = {s.system: s.per_query for s in experiment.evaluation.systems if s.system in names}
+    fresh = {
+        s.system: s.per_query
+        for s in experiment.evaluation.systems
+        if s.system in names and s.invalid is None
+    }
     return {**stored, **fresh}
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from searchmark.errors import InputError, SearchmarkError, nearest
-from searchmark.experiments.experiment import Experiment, run_experiment
+from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.gating import check_named, judge
 from searchmark.experiments.holding import wait_for
+from searchmark.experiments.outcome import Experiment
 from searchmark.experiments.store import Store
 from searchmark.gate.baseline import read_baseline
 from searchmark.gate.verdict import Verdict

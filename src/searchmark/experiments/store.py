@@ -31,6 +31,10 @@ class Store:
         """Return the folder of the bundle with this digest."""
         return self.folder / "runs" / digest[:16]
 
+    def invalid_bundle(self, digest: str) -> Path:
+        """Return where a run goes that is no measurement: it takes no good one's place."""
+        return self.folder / "runs" / f"{digest[:16]}-invalid"
+
     def journal(self, digest: str) -> Path:
         """Return the file in which a run under way keeps its answers."""
         return self.folder / "journal" / f"{digest[:16]}.jsonl"
@@ -42,8 +46,8 @@ def digest_of(facts: Mapping[str, Any]) -> str:
 
 
 def run_table(calls: Sequence[Call]) -> pl.DataFrame:
-    """Return the run: `query_id`, `doc_id`, `rank`, `score`."""
-    return pl.DataFrame(
+    """Return the run: `query_id`, `doc_id`, `rank`, `score`; `tokens` where any result has them."""
+    table = pl.DataFrame(
         {
             "query_id": [c.query_id for c in calls for _ in c.doc_ids],
             "doc_id": [d for c in calls for d in c.doc_ids],
@@ -57,16 +61,27 @@ def run_table(calls: Sequence[Call]) -> pl.DataFrame:
             "score": pl.Float64,
         },
     )
+    if not any(c.tokens for c in calls):
+        return table
+    tokens = [t for c in calls for t in c.tokens or [None] * len(c.doc_ids)]
+    return table.with_columns(pl.Series("tokens", tokens, pl.Float64))
 
 
 def calls_table(calls: Sequence[Call]) -> pl.DataFrame:
     """Return the calls: one row a query asked."""
-    names = ("query_id", "latency_ms", "status", "attempts", "error", "partial")
-    types = (pl.String, pl.Float64, pl.String, pl.Int64, pl.String, pl.Boolean)
-    return pl.DataFrame(
-        {n: [getattr(c, n) for c in calls] for n in names},
-        schema=dict(zip(names, types, strict=True)),
-    )
+    schema = {
+        "query_id": pl.String,
+        "latency_ms": pl.Float64,
+        "status": pl.String,
+        "attempts": pl.Int64,
+        "error": pl.String,
+        "partial": pl.Boolean,
+        "size": pl.Int64,
+        "total": pl.Int64,
+        "warmup": pl.Boolean,
+        "batch": pl.Int64,
+    }
+    return pl.DataFrame({n: [getattr(c, n) for c in calls] for n in schema}, schema=schema)
 
 
 def scores_table(scores: SystemScores) -> pl.DataFrame:

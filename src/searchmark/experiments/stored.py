@@ -25,7 +25,7 @@ def stored_scores(store: Store, inputs: Inputs, systems: Collection[str]) -> dic
     for path in sorted((store.folder / "runs").glob("*/manifest.json")):
         facts = _facts(path)
         name, made = str(facts.get("system")), str(facts.get("made", ""))
-        if name not in systems or not _is_over(facts, inputs):
+        if name not in systems or not _is_over(facts, inputs) or _is_invalid(facts, path.parent):
             continue
         newest[name] = max(newest.get(name, ("", path)), (made, path.parent))
     found = {name: _values(folder) for name, (_, folder) in sorted(newest.items())}
@@ -40,28 +40,32 @@ class Stored(NamedTuple):
 
 
 def stored_answers(folder: Path) -> Stored | None:
-    """Return the answers of a bundle; None where there is none, or a query had failed."""
+    """Return the calls of a bundle; None where there is none, or it is marked as invalid."""
     facts = _facts(folder / "manifest.json")
-    if not facts:
+    if not facts or facts.get("invalid"):
         return None
     try:
         asked = pl.read_parquet(folder / "calls.parquet")
-        run = pl.read_parquet(folder / "run.parquet")
-        found: dict[str, tuple[list[str], list[float | None]]] = {}
-        for query_id, doc_id, score in run.select("query_id", "doc_id", "score").iter_rows():
-            ids, scores = found.setdefault(query_id, ([], []))
-            ids.append(doc_id)
-            scores.append(score)
-        calls = [_call(row, *found.get(row["query_id"], ([], []))) for row in asked.to_dicts()]
+        hits = _hits(pl.read_parquet(folder / "run.parquet"))
+        calls = [
+            msgspec.convert({**row, **hits.get(row["query_id"], {})}, Call)
+            for row in asked.to_dicts()
+        ]
     except (OSError, pl.exceptions.PolarsError, msgspec.ValidationError, KeyError):
         return None  # what is damaged is asked again
-    if any(c.is_failure for c in calls):
-        return None
     return Stored(tuple(calls), str(facts.get("made", "")))
 
 
-def _call(row: dict[str, Any], doc_ids: list[str], scores: list[float | None]) -> Call:
-    return msgspec.convert({**row, "doc_ids": doc_ids, "scores": scores}, Call)
+def _hits(run: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
+    """Return query id -> its results, by the names of a call's fields."""
+    names = {"doc_id": "doc_ids", "score": "scores", "tokens": "tokens"}
+    kept = [name for name in names if name in run.columns]
+    found: dict[str, dict[str, list[Any]]] = {}
+    for query_id, *values in run.select("query_id", *kept).iter_rows():
+        lists = found.setdefault(query_id, {names[name]: [] for name in kept})
+        for name, value in zip(kept, values, strict=True):
+            lists[names[name]].append(value)
+    return found
 
 
 def _facts(path: Path) -> dict[str, Any]:
@@ -70,6 +74,16 @@ def _facts(path: Path) -> dict[str, Any]:
         if isinstance(facts, dict) and facts.get("format") == FORMAT:
             return facts
     return {}
+
+
+def _is_invalid(facts: Mapping[str, Any], folder: Path) -> bool:
+    """Tell whether a bundle is of a run that is no measurement; old ones do not say so."""
+    if "invalid" in facts:
+        return facts["invalid"] is not None
+    with suppress(OSError, pl.exceptions.PolarsError):
+        status = pl.read_parquet(folder / "calls.parquet", columns=["status"])["status"]
+        return bool(status.is_in(["error", "timeout"]).any())
+    return True
 
 
 def _is_over(facts: Mapping[str, Any], inputs: Inputs) -> bool:

@@ -43,7 +43,7 @@ class SystemScores:
 
     `per_query` maps measure -> query id -> value; a query that the conventions skip is not in it.
     `by_category` maps a category of the query set to the means over its queries. `n_failed` counts
-    queries that ended in an error or a time-out.
+    queries that ended in an error or a time-out. `invalid` says why the scores are no measurement.
     """
 
     system: str
@@ -51,6 +51,7 @@ class SystemScores:
     by_category: Mapping[str, tuple[Mean, ...]]
     per_query: Mapping[str, Mapping[str, float]]
     n_failed: int = 0
+    invalid: str | None = None
 
     def mean(self, measure: str) -> Mean:
         """Return the mean of the measure written `measure`."""
@@ -102,6 +103,31 @@ class Counts(NamedTuple):
     n_tied: int
 
 
+class CallSummary(NamedTuple):
+    """How one system's calls went.
+
+    `p50_ms`, `p95_ms` and `p99_ms` are percentiles of the latency of the `n_counted` calls that
+    were answered and no warm-up; None where they are too few. `n_retried` calls took several
+    attempts. `n_failed` counts errors, `n_timeouts` and `n_unasked`; `n_empty` answers held
+    nothing, in `n_partial` a part of the system did not take part. `median_bytes` is the size of an
+    answer, None where nobody knows. With `batch` above 1 a latency is that of a whole batch.
+    """
+
+    n_counted: int
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    n_warmup: int
+    n_retried: int
+    n_failed: int
+    n_timeouts: int
+    n_unasked: int
+    n_empty: int
+    n_partial: int
+    median_bytes: float | None
+    batch: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Several systems over one query set: what every report shows.
@@ -109,7 +135,7 @@ class Evaluation:
     `conventions` maps a measure to its full notation with every parameter in force; `profile` names
     the defaults. `notes` are sentences that the reader of the numbers needs. `counts` and `bands`
     (how far ties move a mean) are by system, where they were asked for. `sensitivity` says which
-    differences these queries can show.
+    differences these queries can show. `calls` tells how asking each system went.
     """
 
     systems: tuple[SystemScores, ...]
@@ -122,3 +148,4 @@ class Evaluation:
     counts: Mapping[str, Counts] = field(default_factory=dict)
     bands: "Mapping[str, Mapping[str, Band]]" = field(default_factory=dict)
     sensitivity: tuple[Sensitivity, ...] = ()
+    calls: Mapping[str, CallSummary] = field(default_factory=dict)

@@ -9,13 +9,19 @@ if TYPE_CHECKING:
     from searchmark.measures.summary import Evaluation, Mean, Sensitivity, SystemScores
 
 
+INVALID = "INVALID"
+"""Stands behind the name of a system whose scores are no measurement."""
+
+
 def comparison_table(evaluation: "Evaluation") -> Table:
     """Return systems by measures, with the ceilings as the last row."""
     names = list(evaluation.conventions)
     rows: list[tuple[Cell, ...]] = [
-        (s.system, *(s.mean(m).value for m in names)) for s in evaluation.systems
+        (marked(s), *(s.mean(m).value for m in names)) for s in evaluation.systems
     ]
-    best = leaders(rows, range(1, len(names) + 1))
+    counted = [i for i, s in enumerate(evaluation.systems) if s.invalid is None]
+    best = leaders([rows[i] for i in counted], range(1, len(names) + 1))
+    best = frozenset((counted[row], column) for row, column in best)
     ceilings = _ceilings(evaluation.systems, names)
     rules: frozenset[int] = frozenset()
     if ceilings is not None:
@@ -29,6 +35,11 @@ def comparison_table(evaluation: "Evaluation") -> Table:
         rules=rules,
         spans=_spans([[s.mean(n) for n in names] for s in evaluation.systems]),
     )
+
+
+def marked(scores: "SystemScores") -> str:
+    """Return the name of a system, with a mark where its scores are no measurement."""
+    return scores.system if scores.invalid is None else f"{scores.system} {INVALID}"
 
 
 def _spans(
@@ -62,7 +73,7 @@ def category_table(evaluation: "Evaluation", system: str) -> Table | None:
     sure.append([scores.mean(names[0])])
     rows.append(("all", evaluation.n_queries, *(scores.mean(n).value for n in names)))
     return Table(
-        f"{system} by category",
+        f"{marked(scores)} by category",
         ("category", "queries", *names),
         tuple(rows),
         rules=frozenset({len(rows) - 1}),
@@ -93,9 +104,47 @@ def counts_table(evaluation: "Evaluation") -> Table:
     )
 
 
+def calls_table(evaluation: "Evaluation") -> Table | None:
+    """Return how asking each system went; None where nobody was asked."""
+    if not evaluation.calls:
+        return None
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(system, c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms, c.n_warmup),
+            *(c.n_retried, c.n_failed, c.n_timeouts, c.n_empty, c.median_bytes),
+        )
+        for system, c in evaluation.calls.items()
+    ]
+    return Table(
+        "Calls: latency in ms of those that were answered, without warm-up",
+        (
+            *("system", "calls", "p50", "p95", "p99", "warm-up"),
+            *("retried", "failed", "timeouts", "empty", "bytes"),
+        ),
+        tuple(rows),
+        decimals={**dict.fromkeys((2, 3, 4), 2), 10: 0},
+    )
+
+
+def call_lines(evaluation: "Evaluation") -> list[str]:
+    """Return what the latencies cannot be read without."""
+    found = []
+    for system, c in evaluation.calls.items():
+        if c.batch > 1:
+            found.append(
+                f"{system} was asked up to {c.batch} queries a call: its latencies are of whole "
+                "calls."
+            )
+        if c.n_unasked:
+            found.append(f"{system}: {c.n_unasked} of the failed queries were not asked.")
+    return found
+
+
 def legend(comparison: Table) -> str:
     """Return what the marks of a comparison mean, of those that occur."""
     parts = []
+    if any(str(row[0]).endswith(f" {INVALID}") for row in comparison.rows):
+        parts.append(f"{INVALID}: too many queries failed, so these numbers are no measurement")
     if comparison.best:
         parts.append("* the best of its column")
     if comparison.rules:

@@ -57,7 +57,10 @@ def _system(scores: "SystemScores", evaluation: "Evaluation", *, per_query: bool
             c: {m.measure: _mean(m) for m in means} for c, means in scores.by_category.items()
         },
         "n_failed": scores.n_failed,
+        "invalid": scores.invalid,
     }
+    if scores.system in evaluation.calls:
+        found["calls"] = evaluation.calls[scores.system]._asdict()
     if scores.system in evaluation.counts:
         found["counts"] = evaluation.counts[scores.system]._asdict()
     for measure, band in evaluation.bands.get(scores.system, {}).items():

@@ -27,7 +27,8 @@ def markdown_table(table: Table, digits: int = 4) -> str:
 
 
 def _cell(table: Table, at: tuple[int, int], value: Cell, digits: int) -> str:
-    text = escaped(shown(value, signed=at[1] in table.signed, digits=digits))
+    decimals = table.decimals.get(at[1], digits)
+    text = escaped(shown(value, signed=at[1] in table.signed, digits=decimals))
     text = f"**{text}**" if at in table.best else text
     span = span_text(table, at, digits)
     return f"{text} {escaped(span)}" if span else text
@@ -49,7 +50,8 @@ def html_table(table: Table, lines: Sequence[str] = (), digits: int = 4) -> str:
     for r, row in enumerate(table.rows):
         cells = []
         for c, value in enumerate(row):
-            text = escape(shown(value, signed=c in table.signed, digits=digits))
+            decimals = table.decimals.get(c, digits)
+            text = escape(shown(value, signed=c in table.signed, digits=decimals))
             text = f"<b>{text}</b>" if (r, c) in table.best else text
             if span := span_text(table, (r, c), digits):
                 text += f"<br><small>{span}</small>"

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from searchmark.diagnosis.evidence import Evidence, QueryEvidence
     from searchmark.gate.baseline import Baseline
     from searchmark.gate.verdict import Verdict
-    from searchmark.measures.summary import Evaluation
+    from searchmark.measures.summary import Evaluation, SystemScores
     from searchmark.stats.comparison import Family
 
 MEAN_COLUMNS = (
     *("system", "category", "measure", "mean", "low", "high"),
     *("ceiling", "n_queries", "unjudged_share"),
 )
+
+CALL_COLUMNS = ("invalid", "n_failed", "n_calls", "p50_ms", "p95_ms", "p99_ms")
+"""Further columns of a run: why a system's scores are no measurement, how its calls went."""
 
 VERDICT_COLUMNS = (
     *("category", "measure", "baseline", "candidate", "delta", "limit", "floor", "ok"),
@@ -42,9 +45,13 @@ def evaluation_text(
     *,
     system: str | None = None,
     per_query: bool = False,
+    with_calls: bool = True,
     look: Look = PLAIN,
 ) -> str:
-    """Return an evaluation in one of `FORMATS`; `system` is the one shown by category."""
+    """Return an evaluation in one of `FORMATS`; `system` is the one shown by category.
+
+    People are shown how the calls went unless `with_calls` is False.
+    """
     if form == "json":
         return machine.evaluation_json(evaluation, per_query=per_query)
     if form == "csv":
@@ -58,15 +65,24 @@ def evaluation_text(
         tables.append(basis)
     elif evaluations.needs_counts(evaluation):
         tables.append(evaluations.counts_table(evaluation))
+    calls = evaluations.calls_table(evaluation) if with_calls else None
+    asked = tuple(evaluations.call_lines(evaluation)) if with_calls else ()
+    if calls is not None:
+        tables.append(calls)
     conventions = evaluations.convention_lines(evaluation)
     seen = tuple(evaluations.query_set_lines(evaluation, system))
     legend = evaluations.legend(tables[0])
     if form == "markdown":
-        notes = [("What these queries can show", seen), ("What the means hide", evaluation.notes)]
+        notes = [
+            ("What the latencies are of", asked),
+            ("What these queries can show", seen),
+            ("What the means hide", evaluation.notes),
+        ]
         return _markdown(tables, notes, conventions, look.digits)
     parts = [terminal.table_text(t, look) for t in tables]
     parts[0] += "\n" + terminal.paragraph(legend, width=look.width) + "\n" if legend else ""
     parts += [
+        terminal.bullets("What the latencies are of", asked, width=look.width),
         terminal.bullets("What these queries can show", seen, width=look.width),
         terminal.bullets("What the means hide", evaluation.notes, width=look.width),
         terminal.paragraph("Conventions: " + "; ".join(conventions), width=look.width, indent="  ")
@@ -264,18 +280,19 @@ def _markdown(
 
 
 def _evaluation_csv(evaluation: "Evaluation", *, per_query: bool) -> str:
+    asked = bool(evaluation.calls)
     if per_query:
         return markup.csv_text(
-            ("system", "query_id", "measure", "value"),
+            ("system", "query_id", "measure", "value", *(("invalid",) if asked else ())),
             (
-                (s.system, query_id, measure, value)
+                (s.system, query_id, measure, value, *((s.invalid,) if asked else ()))
                 for s in evaluation.systems
                 for measure, values in s.per_query.items()
                 for query_id, value in values.items()
             ),
         )
     return markup.csv_text(
-        MEAN_COLUMNS,
+        (*MEAN_COLUMNS, *(CALL_COLUMNS if asked else ())),
         _mean_rows(evaluation),
     )
 
@@ -294,7 +311,16 @@ def _mean_rows(evaluation: "Evaluation") -> Iterator[tuple[Cell, ...]]:
                     m.ceiling,
                     m.n_queries,
                     m.unjudged_share,
+                    *(_call_cells(s, evaluation) if evaluation.calls else ()),
                 )
+
+
+def _call_cells(scores: "SystemScores", evaluation: "Evaluation") -> tuple[Cell, ...]:
+    """Return the cells of `CALL_COLUMNS`, the same in every row of a system."""
+    c = evaluation.calls.get(scores.system)
+    if c is None:
+        return (scores.invalid, *(None,) * (len(CALL_COLUMNS) - 1))
+    return (scores.invalid, c.n_failed, c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms)
 
 
 def _verdict_rows(verdict: "Verdict") -> Iterator[tuple[Cell, ...]]:

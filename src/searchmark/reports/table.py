@@ -21,7 +21,8 @@ PLAIN = Look()
 class Table(NamedTuple):
     """A title, column heads and rows; `best` marks cells (row, column) that lead their column.
 
-    `spans` hold the interval of a cell, where it has one.
+    `spans` hold the interval of a cell, where it has one. `decimals` are those of columns that have
+    a number of their own, whatever is asked for.
 
     Numbers are kept whole here; each format rounds, or does not, by itself.
     """
@@ -33,6 +34,7 @@ class Table(NamedTuple):
     signed: frozenset[int] = frozenset()
     rules: frozenset[int] = frozenset()
     spans: Mapping[tuple[int, int], tuple[float, float]] = {}
+    decimals: Mapping[int, int] = {}
 
     def is_number(self, column: int) -> bool:
         """Tell whether a column holds numbers, and so stands to the right."""

@@ -53,7 +53,7 @@ def _cells(table: Table, row: int, digits: int) -> list[str]:
     marked = {c for r, c in table.best if r == row}
     has_mark = {c for _, c in table.best}
     return [
-        shown(value, signed=c in table.signed, digits=digits)
+        shown(value, signed=c in table.signed, digits=table.decimals.get(c, digits))
         + (BEST if c in marked else " " if c in has_mark else "")
         for c, value in enumerate(table.rows[row])
     ]

@@ -54,6 +54,7 @@ def with_intervals(
         },
         per_query=scores.per_query,
         n_failed=scores.n_failed,
+        invalid=scores.invalid,
     )
 
 

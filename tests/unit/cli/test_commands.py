@@ -103,7 +103,10 @@ def test_run_as_csv_and_markdown(folder: Path, capsys: pytest.CaptureFixture[str
     assert printed.startswith("system,category,measure,mean,low,high,ceiling,n_queries,unjudged")
     row = next(line for line in printed.splitlines() if line.startswith("words,,RR,")).split(",")
     assert row[3] == row[6] == "0.6666666666666666"
-    assert row[7:] == ["3", "0.0"]
+    assert row[7:9] == ["3", "0.0"]
+    assert row[9:12] == ["", "0", "3"]  # valid, none failed, three calls
+    assert float(row[12]) > 0  # the p50; three calls have no p95 and no p99
+    assert row[13:] == ["", ""]
     assert 0.2 < float(row[4]) < 0.21
     assert call("run", folder, "--format", "markdown") == 0
     assert "| words | **1.0000** " in capsys.readouterr().out
@@ -118,6 +121,8 @@ def test_a_system_that_raises_for_one_query_keeps_the_rest_and_exits_3(
     printed = capsys.readouterr()
     assert "system 'mine' failed on query 'q3': RuntimeError: engine on fire" in printed.err
     assert "mine failed on 1 of 3 queries; they count as missing" in printed.out
+    assert "mine INVALID" in printed.out
+    assert "mine is INVALID: 1 of 3 queries failed." in printed.out
     assert len(list((folder / ".searchmark" / "runs").glob("*/run.parquet"))) == 2
     assert len(list((folder / ".searchmark" / "journal").glob("*.jsonl"))) == 2
 

@@ -55,10 +55,12 @@ def ask_systems(
                         queries,
                         project.file.depth,
                         journal,
+                        calls=project.systems[name].calls,
                         progress=_told(name, progress),
                     )
                 )
-                n_new += len(queries) - before
+                n_unasked = sum(c.status == "unasked" for c in found[name])
+                n_new += len(queries) - before - n_unasked
     return Asked(found, n_new)
 
 
