@@ -125,6 +125,8 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

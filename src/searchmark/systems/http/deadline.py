@@ -1,0 +1,98 @@
+"""HTTP connections that end an exchange at its deadline, however slowly the other side talks.
+
+The time limits of sockets start anew with every byte. Here each wait gets what is left of the
+whole: from the connection's first step to the last byte of the body.
+"""
+
+import http.client
+import io
+import socket
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+
+class _Reader(io.RawIOBase):
+    """Reads a socket with what is left until the deadline as the limit of each wait."""
+
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self._sock, self._end = sock, end
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        left = self._end - monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """A response that is read until the deadline and no longer."""
+
+    def __init__(self, sock: socket.socket, *arguments: Any, end: float, **keys: Any) -> None:
+        super().__init__(sock, *arguments, **keys)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Reader(sock, end))
+
+
+class _Plain(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        return _opened(self, super()._new_conn)
+
+    def getresponse(self) -> Any:
+        _limit(self)
+        return super().getresponse()
+
+
+class _Secure(HTTPSConnection):
+    def _new_conn(self) -> socket.socket:
+        return _opened(self, super()._new_conn)
+
+    def getresponse(self) -> Any:
+        _limit(self)
+        return super().getresponse()
+
+
+def _opened(connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
+    """Connect, and leave what is left of the time to the TLS handshake."""
+    limit = connection.timeout
+    end = None if limit is None else monotonic() + limit
+    sock = connect()
+    if end is not None:
+        sock.settimeout(max(end - monotonic(), 0.001))
+    return sock
+
+
+def _limit(connection: HTTPConnection) -> None:
+    """Make the response end when the time that is left for reading is over."""
+    left = connection.timeout
+    made = http.client.HTTPResponse if left is None else partial(_Response, end=monotonic() + left)
+    connection.response_class = made  # type: ignore[assignment]
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+def open_manager(proxy: str | None, connections: int, **tls: Any) -> PoolManager:
+    """Return a manager that keeps `connections` open to a host, and retries nothing itself."""
+    keys: dict[str, Any] = {"num_pools": 8, "maxsize": connections, "retries": False, **tls}
+    manager = PoolManager(**keys) if proxy is None else ProxyManager(proxy, **keys)
+    manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+    return manager

@@ -1,0 +1,204 @@
+"""Engines that the `http` kind knows: a request and the paths into its answer, a few lines each.
+
+Each preset follows the engine's documentation of the version it names. ``{index}`` and the fields
+come from the project file; an entry whose fields are not given is left out of the request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from searchmark.systems.protocol import Tag
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What one engine is sent and where its answer holds what.
+
+    `error` finds what makes an answer with a good status a failure. `needs` are the keys that the
+    project file has to give beside `base`. `tags` hold for the request as it stands here.
+    """
+
+    follows: str
+    path: str
+    ids: str
+    method: str = "POST"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    scores: str | None = None
+    partial: str | None = None
+    total: str | None = None
+    error: str | None = None
+    api_key_header: str | None = None
+    page_size: int | None = None
+    needs: tuple[str, ...] = ("index",)
+    tags: frozenset[Tag] = frozenset()
+
+
+LEXICAL: frozenset[Tag] = frozenset({"lexical"})
+
+_LUCENE_SERVER: Mapping[str, Any] = {
+    "path": "/{index}/_search",
+    "body": {
+        "query": {"multi_match": {"query": "{query}", "fields": "{fields}"}},
+        "size": "{k}",
+        "_source": False,
+        "track_total_hits": True,
+    },
+    "ids": "hits.hits[]._id",
+    "scores": "hits.hits[]._score",
+    "partial": "timed_out || _shards.failed > `0`",
+    "total": "hits.total.value",
+    "tags": LEXICAL,
+}
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "opensearch": Preset("OpenSearch 2 and 3, _search", **_LUCENE_SERVER),
+        "elasticsearch": Preset("Elasticsearch 8 and 9, _search", **_LUCENE_SERVER),
+        "solr": Preset(
+            "Solr 9, JSON Request API and JSON Query DSL with edismax",
+            path="/solr/{index}/select",
+            body={
+                # the text as a value of its own: as a plain query "{!..." would choose a parser
+                "query": {"edismax": {"query": "{query}", "qf": "{fields_by_blank}"}},
+                "limit": "{k}",
+                "fields": ["id", "score"],
+            },
+            ids="response.docs[].id",
+            scores="response.docs[].score",
+            partial="responseHeader.partialResults",
+            total="response.numFound",
+            error="error",
+            tags=LEXICAL,
+        ),
+        "vespa": Preset(
+            "Vespa 8, Query API with the default JSON result format",
+            path="/search/",
+            body={
+                "yql": "select * from {index} where userQuery()",
+                "query": "{query}",
+                "hits": "{k}",
+            },
+            # without hits there are no children, and the count says so
+            ids="root.children[].id || (root.fields.totalCount >= `0` && `[]`)",
+            scores="root.children[].relevance || (root.fields.totalCount >= `0` && `[]`)",
+            partial="root.coverage && root.coverage.full == `false`",
+            total="root.fields.totalCount",
+            error="root.errors",
+        ),
+        "typesense": Preset(
+            "Typesense 27 to 30, documents/search",
+            method="GET",
+            path="/collections/{index}/documents/search",
+            params={
+                "q": "{query}",
+                "query_by": "{fields_by_comma}",
+                "per_page": "{k}",
+                "page": "{page}",
+            },
+            ids="hits[].document.id",
+            scores="hits[].text_match",
+            partial="search_cutoff",
+            total="found",
+            api_key_header="X-TYPESENSE-API-KEY",
+            page_size=250,
+            needs=("index", "fields"),
+            tags=LEXICAL,
+        ),
+        "meilisearch": Preset(
+            "Meilisearch 1, indexes/search",
+            path="/indexes/{index}/search",
+            body={
+                "q": "{query}",
+                "limit": "{k}",
+                "attributesToSearchOn": "{fields}",
+                "showRankingScore": True,
+            },
+            ids="hits[].id",
+            scores="hits[]._rankingScore",
+            total="estimatedTotalHits",
+            tags=LEXICAL,
+        ),
+        "qdrant": Preset(
+            "Qdrant 1.10 and later, points/query",
+            path="/collections/{index}/points/query",
+            body={"query": "{embedding}", "limit": "{k}", "with_payload": False},
+            ids="result.points[].id",
+            scores="result.points[].score",
+            api_key_header="api-key",
+            tags=frozenset({"vector"}),
+        ),
+        "weaviate": Preset(
+            "Weaviate 1, GraphQL Get with bm25",
+            path="/v1/graphql",
+            body={
+                "query": "query Q($text: String!, $k: Int!) {{ Get {{ {index}("
+                "bm25: {{query: $text}}, limit: $k) {{ _additional {{ id score }} }} }} }}",
+                "variables": {"text": "{query}", "k": "{k}"},
+            },
+            ids="data.Get.* | [0][]._additional.id",
+            scores="data.Get.* | [0][].to_number(_additional.score)",
+            error="errors",
+            tags=LEXICAL,
+        ),
+        "algolia": Preset(
+            "Algolia Search API 1, indexes/query",
+            path="/1/indexes/{index}/query",
+            body={
+                "query": "{query}",
+                "hitsPerPage": "{k}",
+                "restrictSearchableAttributes": "{fields}",
+                "attributesToRetrieve": ["objectID"],
+                "attributesToHighlight": [],
+                "analytics": False,
+            },
+            ids="hits[].objectID",
+            total="nbHits",
+            api_key_header="X-Algolia-API-Key",
+            tags=LEXICAL,
+        ),
+        "azure": Preset(
+            "Azure AI Search, api-version 2024-07-01, docs/search",
+            path="/indexes/{index}/docs/search?api-version=2024-07-01",
+            body={
+                "search": "{query}",
+                "searchFields": "{fields_by_comma}",
+                "top": "{k}",
+                "count": True,
+            },
+            ids="value[].id",
+            scores='value[]."@search.score"',
+            partial='"@search.coverage" < `100`',
+            total='"@odata.count"',
+            error="error",
+            api_key_header="api-key",
+            tags=LEXICAL,
+        ),
+        "searchmark": Preset(
+            "The discovery API that Searchmark documents",
+            method="GET",
+            path="/discovery/search",
+            params={"query": "{query}", "limit": "{k}"},
+            ids="resources[].resource",
+            partial="partialResults",
+            total="total",
+            needs=(),
+        ),
+    }
+)
+"""Name in the project file -> preset."""
+
+NEVER_GIVEN = object()
+
+
+def without(value: Any, missing: frozenset[str]) -> Any:
+    """Return a template without the entries that are nothing but a placeholder in `missing`."""
+    if isinstance(value, Mapping):
+        kept = {name: without(inner, missing) for name, inner in value.items()}
+        return {name: inner for name, inner in kept.items() if inner is not NEVER_GIVEN}
+    if isinstance(value, list):
+        return [without(inner, missing) for inner in value]
+    return NEVER_GIVEN if isinstance(value, str) and value in missing else value

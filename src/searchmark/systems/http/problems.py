@@ -1,0 +1,166 @@
+"""What can be wrong with the keys of ``use = "http"``, found without asking anybody."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from searchmark.errors import Problem, nearest
+from searchmark.systems.http.config import Config, Settled, settle
+from searchmark.systems.http.paging import PLACES
+from searchmark.systems.http.presets import PRESETS
+from searchmark.systems.http.request import RequestTemplate
+from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.protocol import Entry
+from searchmark.systems.secrets import REFERENCE, TELLING
+from searchmark.systems.selection import selection_problems
+from searchmark.systems.template import template_problem
+
+PLACEHOLDERS = ("query", "k", "query_id", "embedding", *PLACES)
+"""What a request may hold."""
+
+METHOD = re.compile(r"[A-Z]{3,10}")
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report what is wrong without asking anybody."""
+    if config.preset is not None and config.preset not in PRESETS:
+        return [
+            Problem(
+                "preset",
+                f"no preset is called '{config.preset}'; {nearest(config.preset, PRESETS)}",
+            )
+        ]
+    settled = settle(config)
+    return [
+        *_missing(config, settled),
+        *_templates(config, settled.template),
+        *_address(config, settled.template.url),
+        *selection_problems(
+            ids=settled.config.ids,
+            scores=config.scores,
+            tokens=config.tokens,
+            partial=config.partial,
+            total=config.total,
+            error=config.error,
+            cursor=config.cursor,
+        ),
+        *_numbers(settled.config),
+        *_secrets(config),
+    ]
+
+
+def _missing(config: Config, settled: Settled) -> Iterator[Problem]:
+    """Report keys that must be there, and those that are there twice."""
+    if config.preset is None:
+        needed: dict[str, Any] = {"url": config.url, "ids": config.ids}
+        for key in ("base", "index", "fields"):
+            if getattr(config, key) is not None:
+                yield Problem(key, "stands for a part of a preset; give preset, or write url")
+    else:
+        needs = PRESETS[config.preset].needs if config.url is None else ()
+        base = {"base": config.base} if config.url is None else {}
+        needed = {**base, **{key: getattr(config, key) for key in needs}}
+    for key, value in needed.items():
+        if not value:
+            yield Problem(key, "is missing")
+    bodies = [k for k in ("body", "body_file", "form", "text") if getattr(config, k) is not None]
+    for key in bodies[1:]:
+        yield Problem(key, f"a request has one body, and there is {bodies[0]} already")
+    if settled.config.api_key is not None and settled.config.api_key_header is None:
+        yield Problem("api_key_header", "is missing: the name of the header that holds api_key")
+    if config.client_key is not None and config.client_cert is None:
+        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
+    if config.bearer is not None and config.basic is not None:
+        yield Problem("basic", "there is bearer already; a request has one of them")
+
+
+def _templates(config: Config, template: RequestTemplate) -> Iterator[Problem]:
+    known = {*PLACEHOLDERS, *template.constants}
+    for key, text in template.texts():
+        problem = template_problem(text, known)
+        if problem is not None:
+            yield Problem(key, problem)
+    used = template.placeholders()
+    if config.body_file is None:
+        yield from request_problems(config, used)
+    if config.method is not None and METHOD.fullmatch(config.method) is None:
+        yield Problem("method", f"'{config.method}' is no method; write it in capitals, as GET")
+    for name, value in config.headers.items():
+        if not HEADER.fullmatch(name) or re.search(r"[\x00-\x1f]", value):
+            yield Problem(f"headers.{name}", "has characters that no header can hold")
+
+
+def request_problems(config: Config, used: set[str]) -> Iterator[Problem]:
+    """Report what the placeholders of a whole request ask for and do not get."""
+    key = "body_file" if config.body_file is not None else "url"
+    if not used & {"query", "embedding"}:
+        yield Problem(key, "no part of the request holds {query}")
+    if "embedding" in used and config.model is None:
+        yield Problem("model", "is missing: the request holds {embedding}")
+    if config.page_size is not None and not used & set(PLACES):
+        yield Problem("page_size", "no part of the request holds {offset}, {page} or {cursor}")
+    if ("cursor" in used) != (config.cursor is not None):
+        yield Problem(
+            "cursor", "the request needs {cursor}, and the key says where the answer has it"
+        )
+
+
+def _address(config: Config, url: str) -> Iterator[Problem]:
+    key = "url" if config.url is not None else "base"
+    bare = REFERENCE.sub("x", url)
+    if not url or (key == "base" and not config.base):
+        return
+    if not url.startswith("${"):
+        try:
+            parts = urlsplit(bare)
+            host = parts.hostname
+        except ValueError:
+            parts, host = None, None
+        if parts is None or parts.scheme not in ("http", "https") or not host:
+            yield Problem(key, "must begin with http:// or https:// and a host")
+        elif "@" in parts.netloc:
+            yield Problem(key, 'holds a user; write basic = "${USER}:${PASSWORD}" instead')
+    if re.search(r"%(?![0-9A-Fa-f]{2})", bare):
+        yield Problem(key, "a '%' is written as %25 in an address")
+    if "#" in bare:
+        yield Problem(key, "what comes after '#' is never sent; write it as %23")
+
+
+def _numbers(config: Config) -> Iterator[Problem]:
+    if config.page_size is not None and config.page_size < 1:
+        yield Problem("page_size", f"{config.page_size} is not 1 or more")
+    if not 1 <= config.max_pages <= 1000:
+        yield Problem("max_pages", f"{config.max_pages} is not from 1 to 1,000")
+    if config.first_page < 0:
+        yield Problem("first_page", f"{config.first_page} is not 0 or more")
+    if not 1 <= config.max_bytes <= 1_000_000_000:
+        yield Problem("max_bytes", f"{config.max_bytes} is not from 1 to 1,000,000,000")
+    if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):
+        yield Problem("tokens", f"{config.tokens:g} is not 0 or more")
+    for status in config.empty_status:
+        if not 200 <= status < 500 or status in (408, 425, 429):
+            yield Problem("empty_status", f"{status} cannot mean that nothing was found")
+
+
+def _secrets(config: Config) -> list[Problem]:
+    telling = {
+        f"{table}.{name}": str(value)
+        for table, values in (("params", config.params), ("form", config.form or {}))
+        for name, value in values.items()
+        if TELLING.search(name.replace("-", "_"))
+    }
+    found = literal_secret_problems(
+        headers=config.headers,
+        url=config.url,
+        values={
+            "bearer": config.bearer,
+            "basic": config.basic,
+            "api_key": config.api_key,
+            **telling,
+        },
+    )
+    for key, address in (("base", config.base), ("proxy", config.proxy)):
+        found += [p._replace(key=key) for p in literal_secret_problems(url=address)]
+    return found

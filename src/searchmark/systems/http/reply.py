@@ -1,0 +1,90 @@
+"""What a reply means: a document, nothing found, or a failure that may or may not pass."""
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Literal
+
+import msgspec
+
+from searchmark.errors import SystemFailedError
+from searchmark.systems.http.wire import Reply
+from searchmark.systems.secrets import Secrets
+
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses after which the same request may go well a little later."""
+
+Format = Literal["json", "jsonl"]
+"""One JSON value, or one a line."""
+
+
+def document_of(reply: Reply, shown: str, secrets: Secrets, format: Format = "json") -> Any:
+    """Return the parsed body of a good reply; whatever else it is is raised."""
+    if not 200 <= reply.status < 300:
+        raise failed_status(reply, shown, secrets)
+    body = reply.body.removeprefix(b"\xef\xbb\xbf")
+    if not body.strip() and format == "json":
+        raise SystemFailedError(
+            f"{shown} answered {_named(reply.status)} with nothing; if that means no results, "
+            f"set empty_status = [{reply.status}]"
+            if reply.status == 204
+            else f"{shown} answered {_named(reply.status)} with an empty body, not with JSON"
+        )
+    try:
+        if format == "jsonl":
+            return [msgspec.json.decode(line) for line in body.splitlines() if line.strip()]
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SystemFailedError(_unparsable(reply, body, shown, secrets, error)) from error
+
+
+def failed_status(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedError:
+    """Return the failure that a status stands for, with what the server said about it."""
+    said = secrets.excerpt(reply.body)
+    if 300 <= reply.status < 400:
+        said = f"to '{secrets.excerpt(reply.headers.get('location', ''), 100)}', not followed"
+    return SystemFailedError(
+        f"{shown} answered {_named(reply.status)}" + (f": {said}" if said else ""),
+        retry=reply.status in PASSING,
+        after_s=retry_after(reply.headers.get("retry-after")) if reply.status in PASSING else None,
+    )
+
+
+def retry_after(value: str | None, now: datetime | None = None) -> float | None:
+    """Return the seconds that a Retry-After header asks for: a number, or a date."""
+    text = (value or "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text[:10])
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+def _unparsable(
+    reply: Reply, body: bytes, shown: str, secrets: Secrets, error: BaseException
+) -> str:
+    answered = f"{shown} answered {_named(reply.status)}"
+    content = reply.headers.get("content-type", "").split(";")[0].strip().lower()
+    if content == "text/html" or re.match(
+        rb"\s*<(?:!doctype html|html)", body[:200], re.IGNORECASE
+    ):
+        title = re.search(rb"<title[^>]*>(.*?)</title>", body[:20_000], re.IGNORECASE | re.DOTALL)
+        named = f" titled '{secrets.excerpt(title[1], 80)}'" if title else ""
+        return (
+            f"{answered} with a web page{named}, not with JSON; does the URL lead to the API, and "
+            "does it ask for a login?"
+        )
+    why = "it nests too deeply" if isinstance(error, RecursionError) else str(error)
+    return f"{answered} with what is no JSON ({why}): {secrets.excerpt(body, 120)}"
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
