@@ -1,0 +1,1 @@
+"""Engines that are asked in the query DSL of OpenSearch and Elasticsearch."""

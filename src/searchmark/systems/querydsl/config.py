@@ -1,0 +1,131 @@
+"""The keys that `opensearch` and `elasticsearch` share, and what can be wrong with them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from searchmark.errors import Problem
+from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.protocol import Entry, Tag
+from searchmark.systems.querydsl.template import ID, template_problems
+from searchmark.systems.secrets import REFERENCE
+from searchmark.systems.selection import selection_problems
+
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+OWN_HEADERS = ("authorization", "content-type", "content-length", "accept", "host")
+"""Headers that belong to other keys, or to the client."""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Keys of a system that is asked in the query DSL; docs/systems/opensearch.md tells of each."""
+
+    hosts: str | list[str]
+    index: str
+    template: str | dict[str, Any] | None = None
+    fields: list[str] | None = None
+    id_field: str = ID
+    routing: str | None = None
+    preference: str | None = None
+    params: dict[str, str | int | float | bool] = {}
+    tokens: str | float | None = None
+    model: str | None = None
+    headers: dict[str, str] = {}
+    basic: str | None = None
+    bearer: str | None = None
+    api_key: str | None = None
+    ca_file: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    server_name: str | None = None
+    verify: bool = True
+    proxy: str | None = None
+    max_bytes: int = 10_000_000
+    tags: list[Tag] = []
+
+    @property
+    def addresses(self) -> list[str]:
+        """The hosts as a list."""
+        return [self.hosts] if isinstance(self.hosts, str) else self.hosts
+
+
+def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
+    """Report what is wrong without asking anybody."""
+    return [
+        *_hosts(config),
+        *_target(config),
+        *template_problems(config.template, config.fields, model=config.model),
+        *selection_problems(tokens=config.tokens),
+        *_numbers(config),
+        *_access(config),
+    ]
+
+
+def _hosts(config: Config) -> Iterator[Problem]:
+    if not config.addresses:
+        yield Problem("hosts", "names no host")
+    for i, address in enumerate(config.addresses):
+        key = "hosts" if isinstance(config.hosts, str) else f"hosts[{i}]"
+        yield from (p._replace(key=key) for p in literal_secret_problems(url=address))
+        told = None if address.startswith("${") else address_problem(REFERENCE.sub("x", address))
+        if told is not None:
+            yield Problem(key, told)
+
+
+def address_problem(address: str) -> str | None:
+    """Say why an address is none that a node can have."""
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return "is no http:// or https:// address with a host"
+    if not is_address:
+        return "is no http:// or https:// address with a host"
+    if "@" in parts.netloc:
+        return 'holds a user; write basic = "${USER}:${PASSWORD}" instead'
+    if parts.query or parts.fragment:
+        return "holds parameters; write them under params"
+    return None
+
+
+def _target(config: Config) -> Iterator[Problem]:
+    if not config.index or re.search(r"[\s/?#\\]", config.index):
+        yield Problem("index", "must name an index, an alias, or several joined by commas")
+    if not config.id_field or "" in config.id_field.split("."):
+        yield Problem("id_field", "must be _id, or the path of a field, as in catalog.sku")
+    for key in ("routing", "preference", "search_pipeline"):
+        if getattr(config, key, None) == "":
+            yield Problem(key, "is empty")
+        if key in config.params:
+            yield Problem(f"params.{key}", f"is a key of its own: {key}")
+    if "timeout" in config.params or "request_timeout" in config.params:
+        yield Problem("params", "the time limit is timeout_s; the engine's own is in the template")
+
+
+def _numbers(config: Config) -> Iterator[Problem]:
+    if not 1 <= config.max_bytes <= 1_000_000_000:
+        yield Problem("max_bytes", f"{config.max_bytes} is not from 1 to 1,000,000,000")
+    if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):
+        yield Problem("tokens", f"{config.tokens:g} is not 0 or more")
+
+
+def _access(config: Config) -> Iterator[Problem]:
+    """Report what is wrong with what the system shows of itself, or what it should keep secret."""
+    given = [key for key in ("basic", "bearer", "api_key") if getattr(config, key) is not None]
+    for key in given[1:]:
+        yield Problem(key, f"there is {given[0]} already; a request has one of them")
+    if config.basic is not None and not re.match(r"\$\{|[^:]*:", config.basic):
+        yield Problem("basic", 'must be a user and a password: "${USER}:${PASSWORD}"')
+    if config.client_key is not None and config.client_cert is None:
+        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
+    for name, value in config.headers.items():
+        if name.lower() in OWN_HEADERS:
+            told = "is written by the keys basic, bearer and api_key, or by the client"
+            yield Problem(f"headers.{name}", told)
+        elif HEADER.fullmatch(name) is None or re.search(r"[\x00-\x1f\x7f]", value):
+            yield Problem(f"headers.{name}", "has characters that no header can hold")
+    secrets = {"bearer": config.bearer, "basic": config.basic, "api_key": config.api_key}
+    yield from literal_secret_problems(headers=config.headers, values=secrets)
+    yield from (p._replace(key="proxy") for p in literal_secret_problems(url=config.proxy))
