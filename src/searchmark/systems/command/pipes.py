@@ -43,12 +43,8 @@ class Pipes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close what is still open."""
+        """Wait for none any more; who started the program closes them."""
         self._selector.close()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
 
     def wake_for(self, handle: int) -> None:
         """End waiting as soon as `handle` can be read."""

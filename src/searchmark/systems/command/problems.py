@@ -84,7 +84,7 @@ def _query_problems(config: "Config") -> Iterator[Problem]:
     if config.stdin is not None:
         yield from _template_problems("stdin", config.stdin)
     used = set().union(*map(placeholders, [*config.argv, config.stdin or ""]))
-    if not used & {"query", "query_id"}:
+    if config.argv and not used & {"query", "query_id"}:
         yield Problem("argv", "nothing tells the program what to look for: write {query} in it")
 
 

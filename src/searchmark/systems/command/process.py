@@ -121,6 +121,9 @@ class Processes:
         finally:
             end_group(process.pid)
             self._note(-process.pid)
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(REAPING_S)
 

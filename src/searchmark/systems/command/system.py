@@ -103,7 +103,8 @@ class CommandSystem:
             try:
                 printed = self._printed(finished, k)
             except SystemFailedError as error:
-                raise SystemFailedError(f"{error}{self._told(finished)}") from error
+                error.args = (f"{error}{self._told(finished)}",)
+                raise
         answer = replace(printed.answer, latency_ms=1000 * finished.seconds)
         if self.counter is None:
             return answer
