@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ PIECE = 1 << 19
 """Rows of a Parquet file that are read at a time."""
 
 SCORE_COLUMNS = ("score", "sim", "similarity")
+
+_TOKENS_FIX = "leave it empty where nobody counted them"
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 
@@ -126,6 +129,10 @@ def _from_records(path: Path, name: str | None) -> Run:
     doc = records.texts(records.require("document id", *DOC_COLUMNS), "document id")
     ranks = _ranks(records)
     frame = run_frame(query, doc, _scores(records, ranks), ranks)
+    column = records.find("tokens")
+    if column is not None:
+        tokens = [_tokens(value, records, row) for row, value in enumerate(records.columns[column])]
+        frame = frame.with_columns(pl.Series("tokens", tokens, pl.Float64))
     return Run(frame, name or stem(path), path, tuple(records.lines))
 
 
@@ -156,14 +163,45 @@ def _rank(value: Any, records: Records, row: int) -> int:
     raise records.error(row, f"the rank '{value}' is no integer", fix="ranks are whole numbers")
 
 
+def _tokens(value: Any, records: Records, row: int) -> float | None:
+    """Return a result's tokens; none are known where the field is empty."""
+    if value is None:
+        return None
+    with suppress(TypeError, ValueError):
+        if not isinstance(value, bool) and 0 <= (tokens := float(value)) < float("inf"):
+            return tokens
+    raise records.error(row, f"the tokens '{value}' are no number from 0 on", fix=_TOKENS_FIX)
+
+
 def _from_parquet(path: Path, name: str) -> Run:
     file = read_parquet(path)
     frame = _typed(file, run_columns(path, file.columns), path)
+    if (column := _tokens_column(path, file.columns)) is not None:
+        frame = frame.with_columns(_tokens_of(file[column], path))
     is_nan = frame["score"].is_nan()
     if is_nan.any():
         row = int(is_nan.arg_max() or 0)
         raise InputError(f"the score of row {row + 1} is NaN, which cannot be ordered", path=path)
     return Run(frame, name, path)
+
+
+def _tokens_column(path: Path, names: Sequence[str]) -> str | None:
+    return Records(path, {name: [] for name in names}, []).find("tokens")
+
+
+def _tokens_of(column: pl.Series, path: Path) -> pl.Series:
+    """Return numbers from 0 on; what is missing stays so."""
+    is_number = column.dtype.is_numeric() or column.dtype == pl.Null
+    tokens = column.cast(pl.Float64).alias("tokens") if is_number else None
+    wrong = None if tokens is None else ~((tokens >= 0) & tokens.is_finite())
+    if tokens is None or wrong is None or wrong.any():
+        row = 0 if wrong is None else int(wrong.arg_max() or 0)
+        raise InputError(
+            f"the tokens {column[row]!r} of row {row + 1} are no number from 0 on",
+            path=path,
+            fix=_TOKENS_FIX,
+        )
+    return tokens
 
 
 def run_columns(path: Path, names: Sequence[str]) -> list[Wanted]:
@@ -173,7 +211,7 @@ def run_columns(path: Path, names: Sequence[str]) -> list[Wanted]:
         Wanted(found.require("query id", *QUERY_COLUMNS), "query_id", "id"),
         Wanted(found.require("document id", *DOC_COLUMNS), "doc_id", "id"),
     ]
-    rank, score = found.find("rank"), found.find(*SCORE_COLUMNS)
+    rank, score = found.find("rank", "position"), found.find(*SCORE_COLUMNS)
     if rank is not None:
         wanted.append(Wanted(rank, "rank", "whole number"))
     if score is not None:
@@ -197,7 +235,10 @@ def parquet_pieces(path: Path) -> Iterator[pl.DataFrame]:
 
     try:
         file = pl.scan_parquet(path, glob=False)
-        wanted = run_columns(path, file.collect_schema().names())
+        names = file.collect_schema().names()
+        if _tokens_column(path, names) is not None:
+            raise Irregular  # hits with tokens are made from whole tables
+        wanted = run_columns(path, names)
         table = file.select(w.column for w in wanted)
         with ThreadPoolExecutor(1) as reader:
             start, waiting = 0, reader.submit(table.slice(0, PIECE).collect)

@@ -1,0 +1,32 @@
+"""Points in time, as logs write them."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+_MILLISECONDS, _MICROSECONDS = 1e11, 1e14
+"""From these numbers on (the year 5138 in either) the unit is a smaller one."""
+
+
+def seconds(value: Any) -> float | None:
+    """Return seconds since 1970, UTC; None for what is no time.
+
+    Taken are dates and times of Python, ISO 8601 text, and numbers or their text: seconds,
+    milliseconds or microseconds, told apart by their size. A time without a zone is UTC.
+    """
+    if isinstance(value, str):
+        value = _parsed(value.strip())
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    size = abs(value)
+    return value / (1e6 if size >= _MICROSECONDS else 1e3 if size >= _MILLISECONDS else 1.0)
+
+
+def _parsed(text: str) -> datetime | float | None:
+    try:
+        return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
+    except ValueError:
+        return None
