@@ -8,6 +8,7 @@ SYSTEMS = Registry(
     builtin={
         "bm25": "searchmark.systems.bm25:BM25",
         "bm25s": "searchmark.systems.bm25s:BM25S",
+        "chat": "searchmark.systems.chat:CHAT",
         "command": "searchmark.systems.command.system:COMMAND",
         "dense": "searchmark.systems.dense:DENSE",
         "elasticsearch": "searchmark.systems.elasticsearch:ELASTICSEARCH",
@@ -19,6 +20,7 @@ SYSTEMS = Registry(
         "opensearch": "searchmark.systems.opensearch:OPENSEARCH",
         "postgres": "searchmark.systems.postgres.adapter:POSTGRES",
         "python": "searchmark.systems.python:PYTHON",
+        "rerank": "searchmark.systems.rerank:RERANK",
         "run": "searchmark.systems.runfile:RUN",
         "tantivy": "searchmark.systems.tantivy:TANTIVY",
     },
