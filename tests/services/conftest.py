@@ -1,5 +1,6 @@
 """Servers that several tests use, started once."""
 
+import json
 import shutil
 import signal
 import tempfile
@@ -72,3 +73,42 @@ def postgres_server() -> Iterator[PostgresServer]:
 def own_postgres_server() -> Iterator[PostgresServer]:
     """A server for a test that kills it."""
     yield from running_postgres()
+
+
+@pytest.fixture(scope="session")
+def cranfield_part(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The part of Cranfield that examples are tried on, and a place beside it to copy them to.
+
+    300 documents, each cut after 25 words to make embedding quick, and 30 of their queries. The
+    folder given is to the data as `examples` is in the repository.
+    """
+    root = tmp_path_factory.mktemp("cranfield")
+    data = root / "shared" / "data" / "cranfield"
+    data.mkdir(parents=True)
+    source = shared / "data" / "cranfield"
+    kept = set()
+    with (data / "corpus.jsonl").open("w", encoding="utf-8") as part:
+        for line in lines(source / "corpus.jsonl")[:300]:
+            document = json.loads(line)
+            document["text"] = " ".join(document["text"].split()[:25])
+            kept.add(document["_id"])
+            part.write(json.dumps(document) + "\n")
+    heading, *judged = lines(source / "qrels.tsv")
+    judged = [line for line in judged if line.split("\t")[1] in kept]
+    queries = [q for q in lines(source / "queries.jsonl") if _has_judgments(q, judged)][:30]
+    asked = {json.loads(q)["_id"] for q in queries}
+    judged = [line for line in judged if line.split("\t")[0] in asked]
+    (data / "queries.jsonl").write_text("".join(queries), encoding="utf-8")
+    (data / "qrels.tsv").write_text("".join([heading, *judged]), encoding="utf-8")
+    examples = root / "main" / "examples"
+    examples.mkdir(parents=True)
+    return examples
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def _has_judgments(query: str, judged: list[str]) -> bool:
+    query_id = json.loads(query)["_id"]
+    return any(line.split("\t")[0] == query_id for line in judged)
