@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from searchmark.cli.output import format_option, look, progress_bar, say
+from searchmark.cli.output import format_option, look, say
+from searchmark.cli.progress import progress_bar
 
 
 @click.group()
@@ -21,7 +22,9 @@ def accept(project: Path) -> None:
 
     opened = read_project(project)
     with progress_bar() as progress:
-        accepted = accept_baseline(opened, progress=progress)
+        accepted, caveats = accept_baseline(opened, progress=progress)
+    for caveat in caveats:
+        say(f"mind: {caveat}")
     means = ", ".join(f"{m} {v:.4f}" for m, v in accepted.means.items() if v is not None)
     say(f"accepted {accepted.system}: {means}")
     say(f"written: {opened.baseline}; review and commit it")

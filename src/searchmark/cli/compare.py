@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look, progress_bar
+from searchmark.cli.output import digits_option, format_option, look
+from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from searchmark.stats.comparison import Family, Settings

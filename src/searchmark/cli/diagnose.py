@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look, progress_bar, say
+from searchmark.cli.output import digits_option, format_option, look, say
+from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +60,7 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
         say(f"kept answers are looked at, the oldest of {oldest}; --fresh asks again")
     if queries:
         click.echo(query_text(setup, queries, form, look(digits)), nl=False)
-        _exit_if_failed([setup.by_id[q] for q in queries])
+        _exit_if_failed([setup.by_id[q] for q in queries], setup)
         return
     found = diagnosis_of(setup, serving_system(opened, setup))
     click.echo(diagnosis_text(found, form, look(digits), every=given["every"]), nl=False)
@@ -101,10 +102,11 @@ def _exit(found: "Diagnosis", setup: "Evidence", fail_on: str | None) -> None:
 
     if fail_on is not None and _has(found, fail_on.upper()):
         raise click.exceptions.Exit(BAD_VERDICT)
-    _exit_if_failed(setup.queries)
+    _exit_if_failed(setup.queries, setup)
 
 
-def _exit_if_failed(queries: "Iterable[QueryEvidence]") -> None:
+def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> None:
+    """Tell of failed calls; they are a failure of the command where they make a run invalid."""
     from searchmark.errors import OutsideError
 
     failed = [r for q in queries for r in q.rankings if r.is_failure]
@@ -112,6 +114,7 @@ def _exit_if_failed(queries: "Iterable[QueryEvidence]") -> None:
         names = ", ".join(sorted({r.name for r in failed}))
         n = len(failed)
         say(f"{n} call{'' if n == 1 else 's'} failed ({names}); the findings name the queries")
+    if any(r.name in setup.invalid for r in failed):
         raise click.exceptions.Exit(OutsideError.exit_code)
 
 

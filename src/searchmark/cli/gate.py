@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli.output import digits_option, format_option_with, look, progress_bar, say
+from searchmark.cli.output import digits_option, format_option_with, look, say
+from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from searchmark.gate.verdict import Verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli.output import progress_bar
+from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from searchmark.diagnosis.diagnosis import Diagnosis

@@ -36,6 +36,7 @@ COMMANDS = {
     "run": ("searchmark.cli.run:run", "Run a project's systems and compare them."),
     "compare": ("searchmark.cli.compare:compare", "Tell which differences can be trusted."),
     "diagnose": ("searchmark.cli.diagnose:diagnose", "Tell what is wrong and what to try."),
+    "explain": ("searchmark.cli.explain:explain", "Ask an engine why it ranks a document there."),
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),

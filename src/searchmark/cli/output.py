@@ -1,16 +1,15 @@
-"""What commands share: the --format option, where results and messages go, progress."""
+"""What commands share: the --format option, where results and messages go."""
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from searchmark.reports.table import Look
-    from searchmark.systems.protocol import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,29 +63,3 @@ def say(message: str) -> None:
     """
     with suppress(OSError):
         click.echo(message, err=True)
-
-
-@contextmanager
-def progress_bar() -> "Iterator[Progress | None]":
-    """Give a bar on standard error where that is a terminal, and nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID, TimeRemainingColumn
-
-    with Bars(
-        *Bars.get_default_columns()[:3],
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def told(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield told

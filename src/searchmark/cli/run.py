@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look, progress_bar, say
+from searchmark.cli.output import digits_option, format_option, look, say
+from searchmark.cli.progress import progress_bar
 
 
 @click.command()

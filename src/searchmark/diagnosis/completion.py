@@ -96,6 +96,9 @@ def _nothing_shown(setup: Evidence) -> str | None:
 
 
 def _caveat(findings: Sequence[Finding], setup: Evidence) -> str | None:
+    if setup.invalid:
+        runs = "; ".join(f"that of {name}: {why}" for name, why in setup.invalid.items())
+        return f"the numbers cannot be trusted: they rest on a run that is no measurement, {runs}"
     missing = untrusted(findings, setup)
     if not missing:
         return None

@@ -1,7 +1,7 @@
 """The whole diagnosis as one value: reports need nothing else."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 from typing import NamedTuple
 
@@ -51,7 +51,8 @@ class Setup:
 
     `means` are of that measure; `overall` is their mean. `n_no_answer` queries have nothing
     relevant, `n_unjudged` were left out because nobody judged them. `serving` is the system that
-    serves users where the project says so.
+    serves users where the project says so. `invalid` maps systems whose run is no measurement to
+    the reason.
     """
 
     k: int
@@ -63,6 +64,7 @@ class Setup:
     means: Mapping[str, float | None]
     overall: float | None
     serving: str | None = None
+    invalid: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ def _facts(setup: Evidence, serving: str | None) -> Setup:
         means={s.name: setup.mean(s.name) for s in setup.systems},
         overall=setup.overall,
         serving=serving,
+        invalid=setup.invalid,
     )
 
 

@@ -145,7 +145,8 @@ class QueryEvidence:
 class Evidence:
     """The whole setup: every judged query, the systems, the documents, the thresholds.
 
-    `made` tells of the systems that were not asked when their stored answers were given.
+    `made` tells of the systems that were not asked when their stored answers were given, `invalid`
+    of those whose run is no measurement why that is so.
     """
 
     queries: tuple[QueryEvidence, ...]
@@ -157,6 +158,7 @@ class Evidence:
     n_unjudged_queries: int = 0
     digests: Mapping[str, str] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)
+    invalid: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, QueryEvidence]:

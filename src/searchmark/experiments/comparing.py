@@ -23,7 +23,7 @@ def compare_systems(
 ) -> Family:
     """Run the named systems (all by default) and compare them.
 
-    Raises SystemFailedError where one of them failed on a query: a failure is no measured loss.
+    Raises SystemFailedError where too many queries of one failed: a failure is no measured loss.
     """
     named = project.choose(list(systems) + ([reference] if reference and systems else []))
     if reference is not None:
@@ -33,9 +33,10 @@ def compare_systems(
         project = replace(project, file=file)
     experiment = run_experiment(project, named, progress=progress, sensitivity=False)
     experiment.check()
-    return compare_all(
+    family = compare_all(
         experiment.evaluation,
         reference=reference,
         settings=settings,
         clusters=experiment.inputs.groups.cluster or None,
     )
+    return replace(family, notes=(*family.notes, *experiment.caveats))

@@ -146,6 +146,7 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
         measure=measure.written,
         n_unjudged_queries=len(inputs.queries) - len(queries),
         digests=inputs.digests,
+        invalid={o.system: o.invalid for o in experiment.outcomes if o.invalid is not None},
         made={o.system: o.made for o in experiment.outcomes if o.made is not None},
     )
 

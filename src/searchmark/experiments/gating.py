@@ -1,6 +1,7 @@
 """The gate in one step: run the system that serves users, compare, decide; or accept."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,7 +34,7 @@ def run_gate(project: Project, *, progress: Progress | None = None) -> Verdict:
     """Run the gate's system and return the verdict.
 
     Raises NotComparableError where the baseline was made from other inputs, SystemFailedError where
-    the system failed on a query.
+    too many of the system's queries failed.
     """
     check_named(project)
     baseline = read_baseline(project.baseline)
@@ -125,8 +126,15 @@ def background_of(inputs: Inputs) -> Background:
     )
 
 
-def accept_baseline(project: Project, *, progress: Progress | None = None) -> Baseline:
-    """Run the gate's system and write its scores as the baseline; a failing one is refused."""
+class Accepted(NamedTuple):
+    """A baseline that was written, and what to know of the run that it is of."""
+
+    baseline: Baseline
+    caveats: tuple[str, ...]
+
+
+def accept_baseline(project: Project, *, progress: Progress | None = None) -> Accepted:
+    """Run the gate's system and write its scores as the baseline; an invalid run is refused."""
     check_named(project)
     experiment = run_experiment(
         project, [project.gate.system], progress=progress, sensitivity=False
@@ -134,4 +142,4 @@ def accept_baseline(project: Project, *, progress: Progress | None = None) -> Ba
     experiment.check()
     accepted = baseline_of(experiment.evaluation.systems[0], experiment.evaluation)
     write_baseline(project.baseline, accepted)
-    return accepted
+    return Accepted(accepted, experiment.caveats)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from searchmark.reports.evaluation import INVALID
 from searchmark.reports.table import Cell, Table, clean, shortened
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def systems_table(diagnosis: "Diagnosis") -> Table:
         columns += [measure, *([""] if i == 0 else []), ""]  # bar and word need no head
     rows = []
     for part in setup.systems:
-        cells: list[Cell] = [part.name, part.kind or "untagged"]
+        name = f"{part.name} {INVALID}" if part.name in setup.invalid else part.name
+        cells: list[Cell] = [name, part.kind or "untagged"]
         for i, level in enumerate(diagnosis.levels[part.name]):
             cells += [level.mean, *([bar(level.mean)] if i == 0 else []), level.word or ""]
         rows.append(tuple(cells))

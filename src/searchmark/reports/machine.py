@@ -219,6 +219,7 @@ def diagnosis_json(diagnosis: "Diagnosis") -> str:
                     "kind": s.kind or None,
                     "arms": list(s.arms),
                     "mean": setup.means[s.name],
+                    "invalid": setup.invalid.get(s.name),
                     "levels": [level._asdict() for level in diagnosis.levels[s.name]],
                 }
                 for s in setup.systems

@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from searchmark.cli.output import FORMATS, digits_option, format_option, look, progress_bar, say
+from searchmark.cli.output import FORMATS, digits_option, format_option, look, say
 from searchmark.reports.render import FORMATS as RENDERED
 
 
@@ -51,22 +51,3 @@ def test_a_pipe_is_plain_and_a_terminal_as_wide_as_it_is(monkeypatch: pytest.Mon
     assert (look(6).width, look(6).color, look(6).digits) == (72, True, 6)
     monkeypatch.setenv("NO_COLOR", "1")
     assert look().color is False
-
-
-def test_progress_is_quiet_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress_bar() as progress:
-        assert progress is None
-
-
-def test_progress_on_a_terminal_shows_what_and_how_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    with progress_bar() as progress:
-        assert progress is not None
-        progress("asking words", 1, 4)
-        progress("asking words", 2, 4)
-    assert "asking words" in terminal.getvalue()
-    assert "50%" in terminal.getvalue()
