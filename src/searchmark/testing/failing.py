@@ -100,6 +100,10 @@ def fails_in_batches(subject: Subject, behaviour: Behaviour) -> None:
         except SystemFailedError as error:
             check_message(error, behaviour)
             return
+        except Exception:
+            if kind_of(subject).keeps_time or behaviour is not Behaviour.FAILS:
+                raise
+            return  # code that runs in this process may raise what it likes
     assert len(answers) == 3, f"three queries were asked, and {len(answers)} outcomes came"
     for outcome in answers:
         assert not isinstance(outcome, Answer), (
