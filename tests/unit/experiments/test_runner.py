@@ -1,4 +1,7 @@
-from collections.abc import Mapping
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -6,10 +9,11 @@ import polars as pl
 import pytest
 
 from searchmark.data import Queries
-from searchmark.errors import InputError
+from searchmark.errors import InputError, SystemFailedError
 from searchmark.experiments.asking import ask
-from searchmark.experiments.journal import open_journal
+from searchmark.experiments.journal import Call, open_journal
 from searchmark.experiments.runner import ask_all
+from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Hit, Query
 
 
@@ -125,6 +129,215 @@ def test_an_error_is_one_line_even_without_a_message() -> None:
         assert ask(Scripted({"1": error}), Query("1", "t"), 5).error == told
 
 
-def test_a_wrong_configuration_stops_the_run() -> None:
-    with pytest.raises(InputError):
-        ask(Scripted({"1": InputError("no such field")}), Query("1", "t"), 5)
+def test_a_wrong_configuration_stops_the_run(tmp_path: Path) -> None:
+    system = Scripted({"1": InputError("no such field"), **dict.fromkeys("2345", ANSWER)})
+    for concurrency in (1, 3):
+        with (
+            open_journal(tmp_path / f"j{concurrency}") as journal,
+            pytest.raises(InputError, match="no such field"),
+        ):
+            limits = CallPolicy(concurrency=concurrency)
+            ask_all(system, queries(*"12345"), 5, journal, calls=limits)
+
+
+def test_a_call_records_what_the_caller_and_the_system_say() -> None:
+    hits = (Hit("a", 1.0, tokens=120), Hit("b", 0.5))
+    answer = Answer(hits, partial=True, total=77, size=1234, latency_ms=9.5, attempts=3)
+    assert ask(Scripted({"1": answer}), Query("1", "t"), 5, warmup=True) == Call(
+        "1",
+        "ok",
+        9.5,
+        ["a", "b"],
+        [1.0, 0.5],
+        attempts=3,
+        partial=True,
+        tokens=[120.0, None],
+        size=1234,
+        total=77,
+        warmup=True,
+    )
+    error = SystemFailedError("http://x answered 503")
+    error.attempts, error.latency_ms = 4, 2.5
+    assert ask(Scripted({"1": error}), Query("1", "t"), 5) == Call(
+        "1", "error", 2.5, attempts=4, error="http://x answered 503"
+    )
+
+
+@pytest.mark.parametrize("tokens", [-1.0, float("nan"), float("inf")])
+def test_tokens_that_are_none_are_a_failure(tokens: float) -> None:
+    call = ask(Scripted({"1": Answer((Hit("a", 1.0, tokens),))}), Query("1", "t"), 5)
+    assert call.status == "error"
+    assert call.error == f"ValueError: document 'a' has {tokens} tokens"
+
+
+def test_the_first_calls_are_warm_up_in_every_attempt(tmp_path: Path) -> None:
+    limits = CallPolicy(warmup=2)
+    broken = Scripted({**dict.fromkeys("123", ANSWER), "4": KeyboardInterrupt()})
+    with open_journal(tmp_path / "j") as journal, pytest.raises(KeyboardInterrupt):
+        ask_all(broken, queries(*"12345"), 5, journal, calls=limits)
+    with open_journal(tmp_path / "j") as journal:
+        system = Scripted(dict.fromkeys("45", ANSWER))
+        calls = ask_all(system, queries(*"12345"), 5, journal, calls=limits)
+    assert [c.warmup for c in calls] == [True, True, False, True, True]
+
+
+def test_a_dead_system_is_given_up_and_the_rest_is_not_asked(tmp_path: Path) -> None:
+    # one failure, then an answer: the count begins anew; then three in a row
+    script = {"1": ANSWER, "2": OSError("x"), "3": ANSWER, **dict.fromkeys("456789", OSError("y"))}
+    system, told = Scripted(script), list[tuple[int, int]]()
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(
+            system,
+            queries(*"123456789"),
+            5,
+            journal,
+            calls=CallPolicy(stop_after=3),
+            progress=lambda done, total: told.append((done, total)),
+        )
+    assert system.asked == list("123456")
+    assert [c.status for c in calls] == ["ok", "error", "ok", *["error"] * 3, *["unasked"] * 3]
+    assert all(c.is_failure and c.attempts == 0 for c in calls[6:])
+    assert calls[6].error == "not asked: 3 queries in a row failed, the last one with: OSError: y"
+    assert told == [(n, 9) for n in range(7)]
+    with open_journal(tmp_path / "j") as journal:  # what was not asked stands in no file
+        assert set(journal.calls) == {"1", "3"}
+
+
+class Meeting(Scripted):
+    """Lets no call go on before `n` of them are under way."""
+
+    def __init__(self, script: Mapping[str, Answer | BaseException], n: int) -> None:
+        super().__init__(script)
+        self.barrier = threading.Barrier(n)
+
+    def search(self, query: Query, k: int) -> Answer:
+        self.barrier.wait(20)
+        return super().search(query, k)
+
+
+def test_calls_are_made_side_by_side_and_returned_in_the_order_of_the_queries(
+    tmp_path: Path,
+) -> None:
+    ids = [str(i) for i in range(40)]
+    script = {i: Answer((Hit(f"d{i}"),)) for i in ids}
+    system = Meeting(script, 4)
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(system, queries(*ids), 5, journal, calls=CallPolicy(concurrency=4))
+    assert [c.doc_ids for c in calls] == [[f"d{i}"] for i in ids]
+    assert sorted(system.asked) == sorted(ids)
+    with open_journal(tmp_path / "j") as journal:
+        assert len(journal.calls) == 40
+
+
+def test_ctrl_c_in_a_call_stops_all_threads_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    ids = [str(i) for i in range(400)]
+    script = {i: Answer(()) for i in ids} | {"20": KeyboardInterrupt()}
+    system = Scripted(script)
+    with open_journal(tmp_path / "j") as journal, pytest.raises(KeyboardInterrupt):
+        ask_all(system, queries(*ids), 5, journal, calls=CallPolicy(concurrency=4))
+    with open_journal(tmp_path / "j") as journal:
+        assert set(journal.calls) <= set(ids) - {"20"}
+        assert len(journal.calls) >= 17  # of those before it all but three that were under way
+
+
+def test_a_real_ctrl_c_ends_calls_that_wait_to_be_tried_again(tmp_path: Path) -> None:
+    """Sixteen threads wait an hour each; the program has to end at once all the same."""
+    script = f"""
+import os, signal, threading
+import polars as pl
+from pathlib import Path
+from searchmark.data import Queries
+from searchmark.errors import SystemFailedError
+from searchmark.experiments.journal import Call, open_journal
+from searchmark.experiments.runner import ask_all
+from searchmark.systems.calling import called
+from searchmark.systems.pacing import Clock
+from searchmark.systems.policy import CallPolicy
+from searchmark.systems.secrets import Secrets
+
+waiting = threading.Barrier(17)
+
+class Down:
+    name, tags, identity = "down", frozenset(), {{}}
+    def search(self, query, k):
+        raise SystemFailedError("down", retry=True)
+
+def wait(event, seconds):
+    waiting.wait(20)
+    return event.wait(3600)
+
+def interrupt():
+    waiting.wait(20)
+    os.kill(os.getpid(), signal.SIGINT)
+
+limits = CallPolicy(concurrency=16, retries=5)
+system = called(Down(), limits, Secrets({{}}), clock=Clock(wait=wait))
+ids = [str(i) for i in range(100)]
+queries = Queries(pl.DataFrame({{"query_id": ids, "text": ids}}), {{}})
+threading.Thread(target=interrupt, daemon=True).start()
+with open_journal(Path({str(tmp_path / "j")!r})) as journal:
+    try:
+        ask_all(system, queries, 5, journal, calls=limits)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+class Batching(Scripted):
+    """Answers batches too; a batch that holds one of `refused` fails as a whole."""
+
+    def __init__(self, script: Mapping[str, Answer | BaseException], refused: str = "") -> None:
+        super().__init__(script)
+        self.refused, self.batches = refused, list[str]()
+
+    def search_many(self, queries: Sequence[Query], k: int) -> list[Answer | BaseException]:
+        self.batches.append("".join(q.query_id for q in queries))
+        if any(q.query_id in self.refused for q in queries):
+            raise OSError("too much")
+        return [self.script[q.query_id] for q in queries]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_batches_and_one_by_one_where_a_batch_fails(tmp_path: Path, concurrency: int) -> None:
+    script = {**dict.fromkeys("1234567", ANSWER), "2": OSError("no"), "3": Answer((Hit("", 1.0),))}
+    system = Batching(script, refused="5")
+    limits = CallPolicy(batch=3, concurrency=concurrency)
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(system, queries(*"1234567"), 5, journal, calls=limits)
+    assert sorted(system.batches) == ["123", "456"]
+    assert sorted(system.asked) == ["4", "5", "6", "7"]  # a batch of one is no batch
+    assert [c.status for c in calls] == ["ok", "error", "error", "ok", "ok", "ok", "ok"]
+    assert [c.batch for c in calls] == [3, 3, 3, 1, 1, 1, 1]
+    assert calls[0].latency_ms == calls[1].latency_ms  # of the whole call
+
+
+def test_a_system_without_batches_is_asked_one_by_one(tmp_path: Path) -> None:
+    system = Scripted(dict.fromkeys("123", ANSWER))
+    with open_journal(tmp_path / "j") as journal:
+        ask_all(system, queries(*"123"), 5, journal, calls=CallPolicy(batch=10))
+    assert system.asked == ["1", "2", "3"]
+
+
+def test_what_is_under_way_when_a_system_is_given_up_is_not_waited_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("searchmark.experiments.workers.GRACE_S", 0.05)
+    let_go = threading.Event()
+
+    class Hanging(Scripted):
+        def search(self, query: Query, k: int) -> Answer:
+            if query.query_id == "1":
+                let_go.wait(20)
+            return super().search(query, k)
+
+    system = Hanging({"1": ANSWER, **dict.fromkeys("23456789", OSError("down"))})
+    with open_journal(tmp_path / "j") as journal:
+        limits = CallPolicy(concurrency=2, stop_after=3)
+        calls = ask_all(system, queries(*"123456789"), 5, journal, calls=limits)
+    let_go.set()
+    assert calls[0].status == "unasked"
+    assert [c.status for c in calls].count("error") >= 3

@@ -92,7 +92,7 @@ class HttpSystem:
         if str(error).startswith(shown):
             return error
         told = f"{shown}: {error}"
-        return SystemFailedError(told, retry=error.retry, after_s=error.after_s)
+        return SystemFailedError(told, retry=error.retry, after_s=error.after_s, busy=error.busy)
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def failed_status(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedErr
         f"{shown} answered {_named(reply.status)}" + (f": {said}" if said else ""),
         retry=reply.status in PASSING,
         after_s=retry_after(reply.headers.get("retry-after")) if reply.status in PASSING else None,
+        busy=reply.status == 429,
     )
 
 
