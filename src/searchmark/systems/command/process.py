@@ -4,6 +4,7 @@ import errno
 import itertools
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from searchmark.errors import SystemFailedError, SystemTimeoutError
+from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
 from searchmark.systems.command import warden
 from searchmark.systems.command.pipes import Pipes
 from searchmark.systems.command.warden import MARK, end_group, end_marked
@@ -63,7 +64,18 @@ class Processes:
         self._warden: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Processes":
-        """Start the warden."""
+        """Start the warden.
+
+        Raises
+        ------
+        InputError
+            Whoever started this process made it impossible to learn how others end.
+        """
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+            raise InputError(
+                "the exit codes of programs cannot be had, as the signal SIGCHLD is ignored here",
+                fix="start Searchmark from a shell, or set the signal to its default first",
+            )
         command = [sys.executable, "-I", "-S", warden.__file__, self._prefix]
         null = subprocess.DEVNULL
         with suppress(OSError):  # no interpreter of its own: nothing outlives a kill but by luck
@@ -104,13 +116,14 @@ class Processes:
                 _wait(process, pipes, program, began)
                 seconds = time.monotonic() - began
             finally:
-                end_group(process.pid)  # before its number is free to be given again
+                end_group(process.pid)
                 end_marked(mark)
             pipes.drain()
-            code = process.wait()
-        if self._is_closed and code < 0:
+        if process.returncode is None:
+            raise SystemFailedError("cannot be ended: the system itself holds it up")
+        if self._is_closed and process.returncode < 0:
             raise SystemFailedError("was ended, as the run was")
-        return Finished(code, bytes(pipes.stdout), bytes(pipes.stderr), seconds)
+        return Finished(process.returncode, bytes(pipes.stdout), bytes(pipes.stderr), seconds)
 
     @contextmanager
     def _started(self, program: Program, mark: str) -> "Iterator[subprocess.Popen[bytes]]":
@@ -119,7 +132,7 @@ class Processes:
             self._note(process.pid)
             yield process
         finally:
-            end_group(process.pid)
+            end_group(process.pid)  # before its number is free to be given again
             self._note(-process.pid)
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
@@ -200,5 +213,8 @@ def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
     """Tell whether the program has ended; its number stays taken where the system can do that."""
     if not hasattr(os, "waitid"):
         return process.poll() is not None
-    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    return os.waitid(os.P_PID, process.pid, how) is not None
+    try:
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, process.pid, how) is not None
+    except ChildProcessError:  # after which Popen would say 0
+        raise SystemFailedError("ended, and its exit code was taken by somebody else") from None

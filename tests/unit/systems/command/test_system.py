@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -26,6 +27,16 @@ from searchmark.systems.secrets import Secrets
 CORPUS = Corpus(pl.DataFrame({"doc_id": ["d1"], "text": ["red"]}))
 ECHO = "import json, sys; print(json.dumps(sys.argv[1:]))"
 """A Python program that prints its arguments as ids."""
+
+INNER = """
+from pathlib import Path
+from searchmark.systems.command.process import Processes, Program
+import os
+with Processes() as processes:
+    argv = (b"sh", b"-c", b"echo > begun; setsid sleep 60 & sleep 60")
+    processes.run(Program(argv, Path.cwd(), os.environ))
+"""
+"""A program that runs another one as this program does."""
 
 Opened = Callable[..., System]
 
@@ -390,4 +401,26 @@ def test_closing_ends_calls_that_are_under_way(opened: Opened, tmp_path: Path) -
     assert marked() == before
     with pytest.raises(SystemFailedError, match="after it had been closed"):
         ask(system)
+    assert marked() == before
+
+
+def test_exit_codes_that_cannot_be_had_are_never_taken_for_success(opened: Opened) -> None:
+    system = opened(argv=shell("echo '[]'; exit 3"))
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemFailedError, match="exit code was taken by somebody else"):
+            ask(system)
+        with pytest.raises(InputError, match="SIGCHLD is ignored"):
+            opened(argv=shell("echo '[]'; exit 3"))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    with pytest.raises(SystemFailedError, match="exit code 3"):
+        ask(system)
+
+
+def test_a_search_inside_a_search_is_ended_with_it(opened: Opened, tmp_path: Path) -> None:
+    before = marked()
+    (tmp_path / "inner.py").write_text(INNER)
+    script = '"$0" inner.py & while [ ! -e begun ]; do sleep 0.05; done; echo "[]"'
+    assert ask(opened(argv=["sh", "-c", script, sys.executable, "{query}"])) == []
     assert marked() == before
