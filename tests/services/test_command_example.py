@@ -12,7 +12,7 @@ WORDS = {
     # two words; then one, in the order of the file
     "q2": ["soup-tomato", "soup-lentil", "soup-onion", "salad-tomato"],
     "q3": ["cake-carrot", "salad-carrot"],
-    # both words: soup-onion, omelette; then "with" alone, in the order of the file, cut at the depth of 10
+    # both words: soup-onion, omelette; then "with" alone, the first ten in all
     "q4": [
         "soup-onion", "pan-omelette", "bread-white", "bread-rye", "soup-tomato", "soup-lentil",
         "cake-lemon", "cake-carrot", "salad-tomato", "salad-carrot",
