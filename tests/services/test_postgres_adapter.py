@@ -142,7 +142,11 @@ def test_an_answer_that_is_none_is_a_failure(open_sql: Open, sql: str, told: str
         ("SELECT doc_id FRM items WHERE %(query)s <> ''", {}, r"search.sql:1: .*syntax"),
         ("SELECT 1.5 WHERE %(query)s <> ''", {}, r"no text or integer; write .*::text"),
         ("SELECT 'a'::char(9) WHERE %(query)s <> ''", {}, "padded with blanks"),
-        ("SELECT doc_id FROM items WHERE %(query)s <> ''", {"score": "rank"}, "called 'rank'"),
+        (
+            "SELECT doc_id FROM items WHERE %(query)s <> ''",
+            {"score": "rank"},
+            "no column called .rank.",
+        ),
         ("SELECT 'a' i, 'b' i WHERE %(query)s <> ''", {"id": "i"}, "two columns"),
         ("SELECT 'a', 'b' s WHERE %(query)s <> ''", {"score": "s"}, "is no number"),
         ("DELETE FROM items WHERE doc_id = %(query)s", {}, "returns no columns"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -44,10 +43,13 @@ def open_postgres(name: str, config: Config, context: Context) -> Iterator[Syste
 
     Connections are opened when calls need them.
     """
-    if find_spec("psycopg") is None:
-        raise InputError(f"system '{name}' needs psycopg", fix="pip install 'searchmark[postgres]'")
-    from searchmark.systems.postgres.connections import Connections
-    from searchmark.systems.postgres.system import PostgresSystem
+    try:
+        from searchmark.systems.postgres.connections import Connections
+        from searchmark.systems.postgres.system import PostgresSystem
+    except ImportError:  # psycopg, or the libpq that it needs
+        raise InputError(
+            f"system '{name}' needs psycopg", fix="pip install 'searchmark[postgres]'"
+        ) from None
 
     statement = read_statement(context.folder / config.sql)
     secrets, table = context.secrets, f"systems.{name}"

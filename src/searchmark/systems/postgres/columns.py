@@ -44,7 +44,7 @@ def find_columns(
     _check_id(result, found.id, names)
     for key, place in places.items():
         if place is not None and result.ftype(place) not in NUMBERS:
-            raise InputError(f"the column '{names[place]}' ({key}) is no number")
+            raise InputError(f"returns a column '{names[place]}' ({key}) that is no number")
     if found.score is None and found.id == 0 and _is_number(result, 1) and found.tokens != 1:
         return Columns(0, 1, found.tokens)
     return found
@@ -54,8 +54,8 @@ def _place(key: str, name: str | None, names: list[str]) -> int | None:
     if name is None:
         return None
     if names.count(name) != 1:
-        what = "two columns are" if name in names else "no column is"
-        raise InputError(f"{what} called '{name}' ({key})", fix=nearest(name, names))
+        what = "two columns" if name in names else "no column"
+        raise InputError(f"returns {what} called '{name}' ({key})", fix=nearest(name, names))
     return names.index(name)
 
 
@@ -65,7 +65,8 @@ def _check_id(result: "PGresult", place: int, names: list[str]) -> None:
         return
     what = "is padded with blanks, character(n)" if type_ == PADDED else "is no text or integer"
     raise InputError(
-        f"the id column '{names[place]}' {what}", fix=f"write {names[place]}::text in the statement"
+        f"returns an id column '{names[place]}' that {what}",
+        fix=f"write {names[place]}::text in the statement",
     )
 
 

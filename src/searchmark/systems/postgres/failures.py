@@ -37,9 +37,11 @@ REFUSALS = (
     "not permitted",
     "no password supplied",
     "certificate",
-    "could not translate host name",
     "not known",
-    "server does not support SSL",
+    "does not support ssl",
+    "lost synchronization with server",
+    "invalid response",
+    "but received",
 )
 """What libpq says where connecting again cannot help: it gives no SQLSTATE for connections."""
 
@@ -70,15 +72,17 @@ def read_fault(result: "PGresult", secrets: "Secrets") -> Fault:
 def of_call(fault: Fault, statement: "Statement", limit: float | None) -> SystemFailedError:
     """Return the error of one call of a statement that was found to be sound."""
     where, state = statement.path.name, fault.state
+    if not state:  # libpq's own words
+        return _without_connection(fault.text)
     if state in OVER_TIME and "user request" not in fault.text:
         told = "the server's own limit" if limit is None else f"{limit:g} s at most"
         return SystemTimeoutError(f"{where}: PostgreSQL ended the statement, {told}: {fault.text}")
-    retry = not state or state.startswith(PASSING) or state in OVER_TIME
+    retry = state.startswith(PASSING) or state in OVER_TIME
     line = "" if fault.position is None else f":{statement.line(fault.position)}"
     fix = f"; {FIXES[state]}" if state in FIXES else ""
-    told = f" (SQLSTATE {state})" if state else ""
     busy = state in TOO_MANY
-    return SystemFailedError(f"{where}{line}: {fault.text}{told}{fix}", retry=retry, busy=busy)
+    told = f"{where}{line}: {fault.text} (SQLSTATE {state}){fix}"
+    return SystemFailedError(told, retry=retry, busy=busy)
 
 
 def of_statement(fault: Fault, statement: "Statement") -> InputError:
@@ -101,11 +105,14 @@ def is_about_statement(fault: Fault) -> bool:
 
 def lost(text: str, secrets: "Secrets") -> SystemFailedError:
     """Return the error of a connection that was not made or was lost, from libpq's words."""
-    shown = secrets.excerpt(text).rstrip(".")
-    retry = not any(refusal in text for refusal in REFUSALS)
-    busy = "too many" in text or "remaining connection slots" in text
-    text = f"no connection to PostgreSQL: {shown}"
-    return SystemFailedError(text, retry=retry, busy=busy)
+    return _without_connection(secrets.excerpt(text).rstrip("."))
+
+
+def _without_connection(text: str) -> SystemFailedError:
+    said = text.lower()
+    retry = not any(refusal in said for refusal in REFUSALS)
+    busy = "too many" in said or "remaining connection slots" in said
+    return SystemFailedError(f"no connection to PostgreSQL: {text}", retry=retry, busy=busy)
 
 
 def late(limit: float | None) -> SystemTimeoutError:

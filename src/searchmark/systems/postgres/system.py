@@ -86,13 +86,14 @@ class PostgresSystem:
 
     def _hits(self, rows: "Iterator[PGresult]", k: int) -> tuple[Hit, ...]:
         hits: list[Hit] = []
+        columns = None
         for result in rows:
             if result.status in FAILED:
                 fault = failures.read_fault(result, self.connections.secrets)
                 with suppress(LateError, LostError):
                     list(rows)  # until the connection is free again
                 raise failures.of_call(fault, self.statement, self.connections.limit)
-            columns = self._columns(result)
+            columns = columns or self._columns_now(result)
             if result.status == ROW:
                 where = f"{self.statement.path.name}: row {len(hits) + 1}"
                 hits.append(read_hit(result, columns, where))
@@ -106,6 +107,13 @@ class PostgresSystem:
             return find_columns(result, config.id, config.score, config.tokens)
         except InputError as error:
             raise InputError(error.what, path=self.statement.path, fix=error.fix) from None
+
+    def _columns_now(self, result: "PGresult") -> Columns:
+        """Return the columns of an answer; they were right once, so now the server changed."""
+        try:
+            return self._columns(result)
+        except InputError as error:
+            raise SystemFailedError(f"{self.statement.path.name} now {error.what}") from None
 
     def _types(self) -> list[int]:
         return [TYPES[name] for name in self.statement.names]
