@@ -4,7 +4,7 @@ from time import monotonic
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError
 from searchmark.systems.protocol import Answer, Query, System
-from searchmark.testing.answering import ask, ids_of
+from searchmark.testing.answering import answer_of, ask, ids_of
 from searchmark.testing.plan import FAILURES, Behaviour, Plan
 from searchmark.testing.subject import SECRET, Subject, kind_of, opened, opened_for_batches, pooled
 
@@ -34,7 +34,7 @@ def is_a_failure(subject: Subject, behaviour: Behaviour) -> None:
         if is_timeout:
             _check_time(error, behaviour, took)
         else:
-            after = ids_of(ask(system))
+            after = ids_of(answer_of(system))
             assert after == ["d", "e"], (
                 f"after '{behaviour}' the engine is well again and answers d, e, but the adapter "
                 f"gave {after}: what is left of a failed call must not reach the next one"

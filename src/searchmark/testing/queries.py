@@ -5,7 +5,7 @@ from threading import Barrier
 
 from searchmark.errors import SystemFailedError
 from searchmark.systems.protocol import Answer, Query
-from searchmark.testing.answering import ask, ids_of
+from searchmark.testing.answering import answer_of, ask, ids_of
 from searchmark.testing.plan import Behaviour, Plan, echo_ids
 from searchmark.testing.subject import Subject, opened, opened_for_batches
 
@@ -44,7 +44,7 @@ def queries_arrive_unharmed(subject: Subject) -> None:
     with opened(subject) as system:
         for text in NASTY:
             subject.behave(Plan(Behaviour.ECHO))
-            found = ids_of(ask(system, text))
+            found = ids_of(answer_of(system, text))
             received = list(subject.received())
             if received != [text]:
                 harmed.append(f"{text!r} arrived as {received!r}")
@@ -83,7 +83,7 @@ def threads_get_their_own_answers(subject: Subject) -> None:
         def ask_some(thread: int) -> list[tuple[str, list[str]]]:
             texts = [f"thread {thread} query {n}" for n in range(4)]
             together.wait(30)
-            return [(text, ids_of(ask(system, text))) for text in texts]
+            return [(text, ids_of(answer_of(system, text))) for text in texts]
 
         answers = [pair for part in threads.map(ask_some, range(8)) for pair in part]
     mixed = [(text, found) for text, found in answers if found != list(echo_ids(text))]

@@ -18,11 +18,12 @@ class MisbehavingServer:
     """Speaks one `dialect` on a free port of the loopback; a context manager that ends it.
 
     `dialect` is a name in `searchmark.testing.dialects.DIALECTS`, or ``module:attribute``, which
-    the server's process imports with the path that Python has here.
+    the server's process imports with the path that Python has here. `patience_s` is how long the
+    slow behaviours last where nobody ends them.
     """
 
-    def __init__(self, dialect: str = "json") -> None:
-        self._dialect = dialect
+    def __init__(self, dialect: str = "json", *, patience_s: float = 60.0) -> None:
+        self._arguments = [dialect, str(patience_s)]
         self._process: subprocess.Popen[str] | None = None
         self._lock = Lock()
         self._port = 0
@@ -63,7 +64,7 @@ class MisbehavingServer:
             "from searchmark.testing.serving import main; main()"
         )
         self._process = subprocess.Popen(
-            [sys.executable, "-c", code, self._dialect],
+            [sys.executable, "-c", code, *self._arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",

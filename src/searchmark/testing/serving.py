@@ -19,9 +19,6 @@ from typing import Any
 from searchmark.testing.dialects import Dialect, Request, find_dialect
 from searchmark.testing.plan import Behaviour, Plan
 
-LONGEST_S = 60.0
-"""How long the slow behaviours last where nobody ends them."""
-
 HUGE = 12_000_000
 STATUS = {
     Behaviour.TOO_MANY: 429,
@@ -42,6 +39,7 @@ class State:
 
     plan: Plan
     dialect: Dialect
+    patience_s: float
     requests: list[dict[str, Any]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
@@ -95,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         is_partial = plan.behaviour is Behaviour.PARTIAL
         document = state.dialect.answer(request, rows, is_partial)
         try:
-            Reply(self, state, plan, request, document).send()
+            Reply(self, state, plan, request, document, queries).send()
         except OSError:
             self.close_connection = True  # whoever asked has gone: nothing to tell
 
@@ -121,11 +119,12 @@ class Reply:
     plan: Plan
     request: Request
     document: dict[str, Any]
+    asked: list[str] | None
 
     def send(self) -> None:
         """Send what the plan wants sent."""
         behaviour = self.plan.behaviour
-        special = getattr(self, f"_{behaviour.value}", None)
+        special = getattr(self, f"_as_{behaviour.value}", None)
         if special is not None:
             special()
         elif behaviour in STATUS:
@@ -152,13 +151,13 @@ class Reply:
         if self.request.method != "HEAD":
             self.to.wfile.write(body)
 
-    def _echo(self) -> str:
+    def _repeated(self) -> str:
         """Return what a careless engine says of a request: everything, secrets too, many times."""
-        secret = self.request.headers.get("authorization", "") or "none"
-        return f"refused: {secret * 20} {self.request.path} {dict(self.request.headers)}"
+        secret = self.request.headers.get("authorization", "none").split()[-1]
+        return f"refused: {self.asked} {secret * 50} {self.request.path} {self.request.headers}"
 
     def _status(self, status: int) -> None:
-        body = json.dumps({"error": self._echo(), **self.document}).encode()
+        body = json.dumps({"error": self._repeated(), **self.document}).encode()
         self._head(status, len(body))
         if status == 429 and self.plan.after_s is not None:
             self.to.send_header("Retry-After", self._retry_after(self.plan.after_s))
@@ -170,11 +169,11 @@ class Reply:
             return f"{after_s:g}"
         return format_datetime(datetime.now(UTC) + timedelta(seconds=after_s), usegmt=True)
 
-    def _huge(self) -> None:
+    def _as_huge(self) -> None:
         self.document["filler"] = "x" * HUGE
         self._whole(self._json())
 
-    def _cut_early(self) -> None:
+    def _as_cut_early(self) -> None:
         self.to.close_connection = True
 
     def _half(self) -> None:
@@ -184,31 +183,31 @@ class Reply:
         self.to.wfile.write(body[: len(body) // 2])
         self.to.close_connection = True
 
-    _cut_late = _half
+    _as_cut_late = _half
 
-    def _cut_chunks(self) -> None:
+    def _as_cut_chunks(self) -> None:
         half = self._json()[: len(self._json()) // 2]
         self._head(200, None)
         self.to.end_headers()
         self.to.wfile.write(b"%x\r\n%s\r\n" % (len(half), half))
         self.to.close_connection = True
 
-    def _reset(self) -> None:
+    def _as_reset(self) -> None:
         self._half()
         linger = struct.pack("ii", 1, 0)  # closing sends a reset instead of an end
         self.to.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.to.connection.close()
 
-    def _slow(self) -> None:
-        self.state.over.wait(LONGEST_S)
+    def _as_slow(self) -> None:
+        self.state.over.wait(self.state.patience_s)
         self.to.close_connection = True
 
-    def _stall(self) -> None:
+    def _as_stall(self) -> None:
         self._half()
-        self._slow()
+        self._as_slow()
 
-    def _trickle(self) -> None:
-        n = int(LONGEST_S / 0.05)
+    def _as_trickle(self) -> None:
+        n = int(self.state.patience_s / 0.05)
         self._head(200, n)
         self.to.end_headers()
         for _ in range(n):
@@ -217,23 +216,23 @@ class Reply:
                 break
         self.to.close_connection = True
 
-    def _broken_json(self) -> None:
+    def _as_broken_json(self) -> None:
         self._whole(b"{'hits': [a, b,, ]}")
 
-    def _truncated_json(self) -> None:
+    def _as_truncated_json(self) -> None:
         self._whole(self._json()[: len(self._json()) // 2])
 
-    def _nothing(self) -> None:
+    def _as_nothing(self) -> None:
         self._whole(b"")
 
-    def _html(self) -> None:
-        self._whole(f"{PAGE}{self._echo()}".encode(), kind="text/html; charset=utf-8")
+    def _as_html(self) -> None:
+        self._whole(f"{PAGE}{self._repeated()}".encode(), kind="text/html; charset=utf-8")
 
-    def _wrong_shape(self) -> None:
-        body = {"status": "starting", "error": {"type": "not_ready", "reason": self._echo()}}
+    def _as_wrong_shape(self) -> None:
+        body = {"status": "starting", "error": {"type": "not_ready", "reason": self._repeated()}}
         self._whole(json.dumps(body).encode())
 
-    def _wrong_type(self) -> None:
+    def _as_wrong_type(self) -> None:
         self._whole(json.dumps(_flattened(self.document)).encode())
 
 
@@ -278,8 +277,8 @@ class Server(ThreadingHTTPServer):
 class Control:
     """Does what the lines on standard input say."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.state = State(Plan(Behaviour.ANSWERS), dialect)
+    def __init__(self, dialect: Dialect, patience_s: float) -> None:
+        self.state = State(Plan(Behaviour.ANSWERS), dialect, patience_s)
         self.server: Server | None = Server(0, self.state)
         self.port: int = self.server.server_address[1]
 
@@ -297,7 +296,8 @@ class Control:
             }
 
     def _behave(self, plan: Plan) -> None:
-        before, self.state = self.state, State(plan, self.state.dialect)
+        before = self.state
+        self.state = State(plan, before.dialect, before.patience_s)
         if plan.behaviour is Behaviour.REFUSED and self.server is not None:
             self.server.refuse()
             self.server = None
@@ -314,7 +314,7 @@ def _plan_values(message: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Serve until standard input ends."""
-    control = Control(find_dialect(sys.argv[1]))
+    control = Control(find_dialect(sys.argv[1]), float(sys.argv[2]))
     message: dict[str, Any] = {"do": "start"}
     while True:
         sys.stdout.write(json.dumps(control.do(message)) + "\n")

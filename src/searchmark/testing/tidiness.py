@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from searchmark.errors import SystemFailedError
-from searchmark.testing.answering import ask
+from searchmark.testing.answering import answer_of, ask
 from searchmark.testing.failing import LIMIT_S
 from searchmark.testing.plan import FAILURES, Behaviour, Plan
 from searchmark.testing.subject import Subject, kind_of, opened, pooled
@@ -47,7 +47,7 @@ def use(subject: Subject, behaviour: Behaviour | None) -> None:
     with way(subject, **limits) as system:
         if behaviour is None:
             for _ in range(3):
-                ask(system)
+                answer_of(system)
             return
         subject.behave(Plan(behaviour))
         with suppress(SystemFailedError):
