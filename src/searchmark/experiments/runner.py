@@ -9,7 +9,7 @@ from typing import NamedTuple
 from searchmark.data import Queries
 from searchmark.experiments.asking import ask, ask_batch
 from searchmark.experiments.journal import Call, Journal
-from searchmark.experiments.validity import NOT_ASKED
+from searchmark.experiments.validity import not_asked
 from searchmark.experiments.workers import Workers
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Query, System
@@ -120,8 +120,7 @@ def _batches(system: System, queries: Sequence[Query], size: int) -> list[Batch]
 
 
 def _unasked(query: Query, breaker: Breaker) -> Call:
-    n = f"{breaker.n_in_row} queries in a row" if breaker.n_in_row > 1 else "a query"
-    error = f"{NOT_ASKED}{n} failed, the last one with: {breaker.last_error}"
+    error = not_asked(breaker.n_in_row, breaker.last_error)
     return Call(query.query_id, "unasked", 0.0, attempts=0, error=error)
 
 

@@ -24,10 +24,10 @@ def failure_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) -> 
     unasked = [c for c in failed if c.status == "unasked"]
     if unasked:
         n_done = len(calls) - len(failed)
-        why = (unasked[0].error or "").removeprefix(NOT_ASKED)
+        why, _, last = (unasked[0].error or "").removeprefix(NOT_ASKED).partition(LAST_ERROR)
         return (
-            f"system '{system}' was given up: {why}; {n_done} of {len(calls)} queries are answered "
-            "and kept, and the same command goes on with the rest"
+            f"system '{system}' was given up {why}; {n_done} of {len(calls)} queries are answered "
+            f"and kept, and the same command goes on with the rest{LAST_ERROR}{last}"
         )
     more = f", and on {len(failed) - 1} more" if len(failed) > 1 else ""
     share = policy.max_error_share
@@ -39,5 +39,10 @@ def failure_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) -> 
     )
 
 
-NOT_ASKED = "not asked: "
-"""How the error of a query begins that was not asked any more."""
+def not_asked(n_in_row: int, last_error: str) -> str:
+    """Return the error of a query that was not asked any more."""
+    n = f"{n_in_row} failed queries in a row" if n_in_row > 1 else "a failed query"
+    return f"{NOT_ASKED}after {n}{LAST_ERROR}{last_error}"
+
+
+NOT_ASKED, LAST_ERROR = "not asked ", "; the last error: "

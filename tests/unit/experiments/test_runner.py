@@ -197,7 +197,7 @@ def test_a_dead_system_is_given_up_and_the_rest_is_not_asked(tmp_path: Path) -> 
     assert system.asked == list("123456")
     assert [c.status for c in calls] == ["ok", "error", "ok", *["error"] * 3, *["unasked"] * 3]
     assert all(c.is_failure and c.attempts == 0 for c in calls[6:])
-    assert calls[6].error == "not asked: 3 queries in a row failed, the last one with: OSError: y"
+    assert calls[6].error == "not asked after 3 failed queries in a row; the last error: OSError: y"
     assert told == [(n, 9) for n in range(7)]
     with open_journal(tmp_path / "j") as journal:  # what was not asked stands in no file
         assert set(journal.calls) == {"1", "3"}
