@@ -18,6 +18,8 @@ import pytest
 
 from searchmark.data import Corpus
 from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
+from searchmark.systems.command.pipes import KEPT
+from searchmark.systems.command.process import Processes, Program
 from searchmark.systems.command.system import Config, open_command
 from searchmark.systems.command.warden import MARK
 from searchmark.systems.policy import CallPolicy
@@ -424,3 +426,18 @@ def test_a_search_inside_a_search_is_ended_with_it(opened: Opened, tmp_path: Pat
     script = '"$0" inner.py & while [ ! -e begun ]; do sleep 0.05; done; echo "[]"'
     assert ask(opened(argv=["sh", "-c", script, sys.executable, "{query}"])) == []
     assert marked() == before
+
+
+def test_a_program_has_a_session_of_its_own_and_no_terminal(opened: Opened) -> None:
+    code = "import os; print(['no', 'yes'][os.getsid(0) == os.getpgid(0) == os.getpid()])"
+    system = opened(argv=[*python(code), "{query}"], ids=None, ids_regex="(yes|no)")
+    assert ask(system) == ["yes"]
+
+
+def test_of_standard_error_only_the_end_is_kept(tmp_path: Path) -> None:
+    with Processes() as processes:
+        script = b"head -c 1000000 /dev/zero >&2; printf end >&2; printf out"
+        finished = processes.run(Program((b"sh", b"-c", script), tmp_path, os.environ))
+    assert finished.code == 0
+    assert finished.stdout == b"out"
+    assert finished.stderr == bytes(KEPT - 3) + b"end"
