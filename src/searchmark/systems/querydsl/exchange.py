@@ -20,10 +20,11 @@ from searchmark.version import __version__
 
 
 class Parsed(NamedTuple):
-    """An answer, and how many bytes it was."""
+    """An answer, how many bytes it was, and the request as messages name it."""
 
     document: Any
     size: int
+    shown: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ class Exchange:
             document = document_of(reply, request.shown, self.wire.secrets)
         elif (document := _unmatched(reply)) is None:
             raise engine_failure(reply, request.shown, self.wire.secrets)
-        return reply, Parsed(document, len(reply.body))
+        return reply, Parsed(document, len(reply.body), request.shown)
 
 
 def _unmatched(reply: Reply) -> Any:

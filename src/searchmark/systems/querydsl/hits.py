@@ -25,15 +25,14 @@ HITS = "hits.hits[*]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Reads answers: `chosen` finds the results, `shown` names the request in messages."""
+    """Reads answers: `chosen` finds the results."""
 
     chosen: Selection
-    shown: str
     secrets: Secrets
 
     def answer(self, found: Parsed, k: int) -> Answer:
         """Return the first `k` results of a search."""
-        return self._answer(found.document, k, found.size)
+        return self._answer(found.document, k, found.shown, found.size)
 
     def answers(self, found: Parsed, n: int, k: int) -> list[Answer | SystemFailedError]:
         """Return the result or the failure of each of `n` searches that were sent together."""
@@ -41,37 +40,37 @@ class Reading:
         given = document.get("responses") if isinstance(document, Mapping) else None
         if not isinstance(given, list):
             raise SystemFailedError(
-                f"{self.shown} answered without a list 'responses'; {outline(document)}"
+                f"{found.shown} answered without a list 'responses'; {outline(document)}"
             )
         if len(given) != n:
-            raise SystemFailedError(f"{self.shown} gave {len(given)} answers to {n} searches")
-        return [self._one(item, k) for item in given]
+            raise SystemFailedError(f"{found.shown} gave {len(given)} answers to {n} searches")
+        return [self._one(item, k, found.shown) for item in given]
 
-    def _one(self, item: Any, k: int) -> Answer | SystemFailedError:
+    def _one(self, item: Any, k: int, shown: str) -> Answer | SystemFailedError:
         status = item.get("status") if isinstance(item, Mapping) else None
         if isinstance(status, int) and not 200 <= status < 300:
             reply = Reply(status, {}, msgspec.json.encode(item))
-            return engine_failure(reply, self.shown, self.secrets)
+            return engine_failure(reply, shown, self.secrets)
         if isinstance(item, Mapping) and "error" in item:
             said = self.secrets.excerpt(reason_of(item) or str(item["error"]))
-            return SystemFailedError(f"{self.shown}: {said}")
+            return SystemFailedError(f"{shown}: {said}")
         try:
-            return self._answer(item, k, None)
+            return self._answer(item, k, shown)
         except SystemFailedError as error:
             return error
 
-    def _answer(self, document: Any, k: int, size: int | None) -> Answer:
+    def _answer(self, document: Any, k: int, shown: str, size: int | None = None) -> Answer:
         try:
             hits = self.chosen.hits(document)
             total = _total(document)
         except SystemFailedError as error:
-            raise SystemFailedError(f"{self.shown}: {error}") from error
+            raise SystemFailedError(f"{shown}: {error}") from error
         if _shards(document, "failed") and not _shards(document, "successful"):
-            raise SystemFailedError(f"{self.shown}: all shards failed", retry=True)
+            raise SystemFailedError(f"{shown}: all shards failed", retry=True)
         return Answer(tuple(hits[:k]), _is_partial(document), total=total, size=size)
 
 
-def reading(id_field: str, tokens: str | float | None, shown: str, secrets: Secrets) -> Reading:
+def reading(id_field: str, tokens: str | float | None, secrets: Secrets) -> Reading:
     """Return what reads the answers of one system."""
     ids = HITS + "._id" if id_field == ID else _field_path(id_field)
     chosen = Selection(
@@ -79,7 +78,7 @@ def reading(id_field: str, tokens: str | float | None, shown: str, secrets: Secr
         compile_path(HITS + "._score", "_score"),
         _cost(tokens) if isinstance(tokens, str) else tokens,
     )
-    return Reading(chosen, shown, secrets)
+    return Reading(chosen, secrets)
 
 
 def _field_path(name: str) -> str:

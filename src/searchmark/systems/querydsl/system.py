@@ -131,7 +131,7 @@ def open_system(
             name,
             open_client()(hosts, exchange, options),
             Template(source.expanded(secrets), embed),
-            reading(config.id_field, config.tokens, f"'{config.index}'", secrets),
+            reading(config.id_field, config.tokens, secrets),
             config.id_field == ID,
             frozenset(config.tags) or _tags(config),
             identity,
