@@ -247,7 +247,9 @@ class Selection:
 
     @staticmethod
     def _numbers(document: Any, path: Path | float | None, n: int) -> Sequence[float | None]:
-        return numbers_at(document, path, n) if isinstance(path, Path) else [path] * n
+        if isinstance(path, Path):
+            return numbers_at(document, path, n) if n else []  # some leave all out with the ids
+        return [path] * n
 
 
 def selection(

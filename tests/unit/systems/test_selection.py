@@ -138,5 +138,7 @@ def test_an_answer_is_cut_at_k_and_never_reordered() -> None:
     document = {"h": [{"i": "a", "s": 1}, {"i": "b", "s": 2}, {"i": "c"}], "p": True, "n": 9}
     expected = Answer((Hit("a", 1.0, 3.0), Hit("b", 2.0, 3.0)), True, total=9, size=50)
     assert chosen.answer(document, 2, size=50) == expected
+    assert chosen.answer({"h": []}, 2) == Answer(())
+    assert selection("h", "s").answer({"h": []}, 2) == Answer(())
     costs = selection("h[].i", tokens="h[].s")
     assert [h.tokens for h in costs.hits(document)] == [1.0, 2.0, None]

@@ -83,7 +83,8 @@ class HttpSystem:
             cursor = None if reading.cursor is None else cursor_of(reading.cursor.find(document))
         except SystemFailedError as error:
             said = secrets.excerpt(reply.body, 120)
-            raise SystemFailedError(f"{request.shown}: {error}; it begins with {said}") from error
+            begins = f"; it begins with {said}" if said else ""
+            raise SystemFailedError(f"{request.shown}: {error}{begins}") from error
         return Page(answer, cursor)
 
     def _told(self, error: SystemFailedError) -> SystemFailedError:

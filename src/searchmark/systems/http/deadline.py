@@ -89,6 +89,11 @@ class _PlainPool(HTTPConnectionPool):
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _Secure
 
+    def _validate_conn(self, conn: Any) -> None:
+        """Connect; that nothing is verified is what the project file asks for, and no warning."""
+        if conn.is_closed:
+            conn.connect()
+
 
 def open_manager(proxy: str | None, connections: int, **tls: Any) -> PoolManager:
     """Return a manager that keeps `connections` open to a host, and retries nothing itself."""

@@ -84,7 +84,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             },
             # without hits there are no children, and the count says so
             ids="root.children[].id || (root.fields.totalCount >= `0` && `[]`)",
-            scores="root.children[].relevance || (root.fields.totalCount >= `0` && `[]`)",
+            scores="root.children[].relevance",
             partial="root.coverage && root.coverage.full == `false`",
             total="root.fields.totalCount",
             error="root.errors",

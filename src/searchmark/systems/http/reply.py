@@ -55,8 +55,8 @@ def failed_status(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedErr
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
     """Return the seconds that a Retry-After header asks for: a number, or a date."""
     text = (value or "").strip()
-    if text.isascii() and text.isdecimal():
-        return float(text[:10])
+    if re.fullmatch(r"[0-9]{1,10}(\.[0-9]+)?", text):
+        return float(text)
     try:
         date = parsedate_to_datetime(text)
     except ValueError:
