@@ -189,14 +189,14 @@ def test_grep_finds_nothing_something_or_fails(opened: Opened, tmp_path: Path) -
 
 
 def test_jq_prints_lines_of_json(opened: Opened, tmp_path: Path) -> None:
-    if shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
     rows = [{"id": "a", "text": "red"}, {"id": "b", "text": "blue"}, {"id": "c", "text": "red x"}]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     program = ".[] | select(.text | contains($q))"
     argv = ["jq", "-c", "--arg", "q", "{query}", program, "rows.json"]
-    keys = {"ids": "[].id", "output": "jsonl", "empty_regex": ""}
-    system = opened(argv=argv, **keys)
+    if shutil.which("jq") is None:  # a stand-in that prints the same
+        code = "import json, sys; [print(json.dumps(r)) for r in json.load(open('rows.json'))"
+        argv = [*python(f"{code} if sys.argv[1] in r['text']]"), "{query}"]
+    system = opened(argv=argv, ids="[].id", output="jsonl", empty_regex="")
     assert ask(system, "red") == ["a", "c"]
     assert ask(system, '") | error("x') == []
 
