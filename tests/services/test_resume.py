@@ -5,9 +5,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+
+N_QUERIES = 748
 
 PROJECT = """
 corpus = "{data}/corpus.jsonl"
@@ -29,7 +30,40 @@ use = "hybrid"
 of = ["bm25", "dense"]
 """
 
-COMMAND = [sys.executable, "-c", "from searchmark.cli.main import main; main()", "run"]
+MAIN = "from searchmark.cli.main import main; main()"
+
+KILLING = """
+import os, signal
+from {module} import {owner}
+
+kept = {owner}.{method}
+left = {n}
+
+def killing(*arguments):
+    global left
+    done = kept(*arguments)
+    left -= {worth}
+    if left <= 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+{owner}.{method} = killing
+"""
+"""Ends the process with SIGKILL just after so much was kept: watched from outside, a quick
+machine is past that moment before anybody looks."""
+
+AFTER_ANSWERS = {
+    "module": "searchmark.experiments.journal",
+    "owner": "Journal",
+    "method": "append",
+    "worth": "1",
+}
+AFTER_VECTORS = {
+    "module": "searchmark.retrieval.vectors",
+    "owner": "VectorCache",
+    "method": "put",
+    "worth": "len(arguments[2])",
+}
 
 
 def make_project(folder: Path, data: Path) -> Path:
@@ -38,22 +72,18 @@ def make_project(folder: Path, data: Path) -> Path:
     return folder
 
 
-def kill_when(folder: Path, reached: Callable[[], bool]) -> None:
-    """Start a run and kill it with SIGKILL once `reached`; it must not have ended by itself."""
-    process = subprocess.Popen(
-        [*COMMAND, str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+def killed_after(folder: Path, n: int, what: dict[str, str]) -> None:
+    """Start a run that is killed once `n` more of something are kept."""
+    script = KILLING.format(n=n, **what) + MAIN
+    done = subprocess.run(
+        [sys.executable, "-c", script, "run", str(folder)], capture_output=True, check=False
     )
-    deadline = time.monotonic() + 120
-    while not reached():
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 def finish(folder: Path) -> dict[str, Path]:
-    done = subprocess.run([*COMMAND, str(folder)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", MAIN, "run", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return bundles(folder)
 
@@ -73,18 +103,10 @@ def n_answers(folder: Path) -> int:
 
 
 def n_vectors(folder: Path) -> int:
-    path = folder / ".searchmark" / "embeddings.sqlite"
-    if not path.exists():
-        return 0
-    try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-            tables = [r[0] for r in db.execute("select name from sqlite_master where type='table'")]
-            return max(
-                (db.execute(f"select count(*) from {name}").fetchone()[0] for name in tables),
-                default=0,
-            )
-    except sqlite3.OperationalError:
-        return 0
+    """Return how many vectors are kept."""
+    with closing(sqlite3.connect(folder / ".searchmark" / "embeddings.sqlite")) as db:
+        names = [r[0] for r in db.execute("select name from sqlite_master where type = 'table'")]
+        return max(db.execute(f"select count(*) from {name}").fetchone()[0] for name in names)
 
 
 def test_killed_runs_resume_to_the_same_bytes(shared: Path, tmp_path: Path) -> None:
@@ -92,12 +114,13 @@ def test_killed_runs_resume_to_the_same_bytes(shared: Path, tmp_path: Path) -> N
     undisturbed = finish(make_project(tmp_path / "undisturbed", data))
     folder = make_project(tmp_path / "killed", data)
 
-    kill_when(folder, lambda: n_answers(folder) >= 100)  # in the middle of the keyword system
-    answered = n_answers(folder)
-    assert 100 <= answered < 748
-    kill_when(folder, lambda: n_vectors(folder) >= 64)  # while the corpus is embedded
-    assert n_answers(folder) == 748
-    kill_when(folder, lambda: n_answers(folder) >= 748 + 100)  # in the middle of the dense system
+    killed_after(folder, 100, AFTER_ANSWERS)  # in the middle of the keyword system
+    assert n_answers(folder) == 100
+    killed_after(folder, 64, AFTER_VECTORS)  # while the corpus is embedded
+    assert n_answers(folder) == N_QUERIES
+    assert n_vectors(folder) >= 64
+    killed_after(folder, 100, AFTER_ANSWERS)  # in the middle of the dense system
+    assert n_answers(folder) == N_QUERIES + 100
 
     resumed = finish(folder)
     assert sorted(resumed) == ["bm25", "dense", "fused"]
