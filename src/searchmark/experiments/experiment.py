@@ -87,10 +87,13 @@ def run_experiment(
 
 
 def _stored(system: System, project: Project, inputs: Inputs, store: Store) -> Outcome | None:
-    """Return the outcome of answers that are kept; None where there are none."""
+    """Return the outcome of answers that are kept; None where there are none.
+
+    Nor where the system failed since then: who looks closer wants to see that.
+    """
     digest, policy = digest_of(_facts(system, project, inputs)), _policy(project, system)
     folder = store.bundle(digest)
-    stored = stored_answers(folder)
+    stored = None if store.invalid_bundle(digest).exists() else stored_answers(folder)
     if stored is None or why_invalid(stored.calls, policy) is not None:
         return None
     calls = stored.calls
