@@ -46,8 +46,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     at `max_document_characters`; a catalog longer than `max_catalog_characters` is refused.
     `answer` says whether the model names documents by their number in the list or by their id,
     `unknown` what becomes of one that is not in the catalog, `format` how the form of the answer is
-    asked for. `prompt` is a text file instead of ours; `extra` goes into every request. `tags` says
-    what it is: lexical, vector, hybrid.
+    asked for. `prompt` is a text file instead of ours; `extra` goes into every request,
+    `max_bytes` is the longest answer that is read. `tags` says what it is: lexical, vector, hybrid.
     """
 
     url: str
@@ -64,6 +64,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     seed: int | None = 0
     max_tokens: int | None = 1000
     extra: dict[str, Any] = {}
+    max_bytes: int = 10_000_000
     tags: list[Tag] = []
 
 
@@ -170,7 +171,7 @@ def open_chat(name: str, config: Config, context: Context) -> Iterator[System]:
     prompt = _prompt(config, context.folder)
     identity = {"prompt": sha256(prompt.encode()).hexdigest()}
     doc_ids = tuple(context.corpus.doc_ids)
-    with open_api(config.url, PATH, config.key, context) as api:
+    with open_api(config, PATH, context) as api:
         yield ChatSystem(
             name,
             api,
@@ -214,7 +215,7 @@ def _prompt(config: Config, folder: Path) -> str:
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
     """Report values that make no request."""
-    found = api_problems(config.url, config.key)
+    found = api_problems(config)
     if not config.fields:
         found.append(Problem("fields", "names no field; give at least one"))
     if not 0 <= config.temperature <= 2:

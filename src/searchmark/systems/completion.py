@@ -39,7 +39,8 @@ def _content(choice: Mapping[str, Any], api: JsonApi) -> str:
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str) and content.strip():
         return content
-    why = f" (finish_reason {choice.get('finish_reason')!s:.40})"
+    reason = choice.get("finish_reason")
+    why = ", cut at max_tokens" if reason == "length" else f" (finish_reason {reason!s:.40})"
     refusal = message.get("refusal") if isinstance(message, dict) else None
     if isinstance(refusal, str) and refusal:
         why = f": {api.wire.secrets.excerpt(refusal, 120)}"

@@ -38,6 +38,7 @@ class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     `url` is the API's address, to which ``/embeddings`` is added, `model` what the server calls the
     model, `key` a bearer token as ``${NAME}``. `batch` texts are sent at once. `dimensions` asks a
     model that can for shorter vectors. Another `revision` starts anew with the kept vectors.
+    `max_bytes` is the longest answer that is read.
     """
 
     url: str
@@ -46,6 +47,7 @@ class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     batch: int = 64
     dimensions: int | None = None
     revision: str = ""
+    max_bytes: int = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +114,7 @@ def again(call: Callable[[], Floats], wait: Callable[[float], object]) -> Floats
 @contextmanager
 def open_endpoint(name: str, config: EndpointConfig, context: Context) -> Iterator[EndpointEncoder]:
     """Ask for one vector, to learn the dimension, and give the encoder."""
-    with open_api(config.url, PATH, config.key, context, table="endpoint") as api:
+    with open_api(config, PATH, context, table="endpoint") as api:
         try:
             probe = again(lambda: ask_vectors(api, config, [PROBE]), sleep)
         except SystemFailedError as error:
@@ -202,7 +204,8 @@ def _floats(item: Any, place: int, shown: str) -> list[float]:
 
 
 def _normalized(vectors: NDArray[np.float64], shown: str) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # told below
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise SystemFailedError(f"{shown}: a vector holds what is no finite number")
     if not lengths.all():
@@ -213,7 +216,7 @@ def _normalized(vectors: NDArray[np.float64], shown: str) -> Floats:
 
 def endpoint_problems(config: EndpointConfig) -> list[Problem]:
     """Report an endpoint that cannot be one."""
-    found = api_problems(config.url, config.key, table="endpoint")
+    found = api_problems(config, table="endpoint")
     if not 1 <= config.batch <= 2048:
         found.append(Problem("endpoint.batch", f"{config.batch} is not from 1 to 2,048"))
     if config.dimensions is not None and config.dimensions < 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,6 +18,25 @@ from searchmark.systems.template import encoded, texts_in
 
 PATIENCE_S = 120.0
 """How long one call may take where the project file sets no time limit."""
+
+
+class ApiConfig(Protocol):
+    """What the configurations of such adapters have in common; `key` goes as a bearer token."""
+
+    @property
+    def url(self) -> str:
+        """The API's address."""
+        ...
+
+    @property
+    def key(self) -> str | None:
+        """The token, as ``${NAME}``."""
+        ...
+
+    @property
+    def max_bytes(self) -> int:
+        """The longest answer that is read."""
+        ...
 
 
 class Posted(NamedTuple):
@@ -48,9 +67,10 @@ class JsonApi:
 
 @contextmanager
 def open_api(
-    url: str, path: str, key: str | None, context: Context, *, table: str = ""
+    address: ApiConfig, path: str, context: Context, *, table: str = ""
 ) -> Iterator[JsonApi]:
-    """Open the API below `url`, which may name its `path` already; `key` goes as a bearer token."""
+    """Open the API below its `url`, which may name the `path` already."""
+    url, key = address.url, address.key
     at = f"{table}." if table else ""
     base = context.secrets.expand(url, key=f"{at}url").rstrip("/")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -67,9 +87,8 @@ def open_api(
     )
     manager = open_manager(None, context.calls.concurrency)
     try:
-        yield JsonApi(
-            Wire(manager, context.secrets, context.calls.timeout_s or PATIENCE_S), request
-        )
+        limit = context.calls.timeout_s or PATIENCE_S
+        yield JsonApi(Wire(manager, context.secrets, limit, address.max_bytes), request)
     finally:
         manager.clear()
 
@@ -80,8 +99,9 @@ def shown_url(url: str, path: str) -> str:
     return base if base.endswith(path) else base + path
 
 
-def api_problems(url: str, key: str | None, *, table: str = "") -> list[Problem]:
+def api_problems(address: ApiConfig, *, table: str = "") -> list[Problem]:
     """Report an address that is none, and secrets that are written out."""
+    url, key = address.url, address.key
     at = f"{table}." if table else ""
     found = [
         Problem(f"{at}{p.key}", p.message)
@@ -94,4 +114,6 @@ def api_problems(url: str, key: str | None, *, table: str = "") -> list[Problem]
         is_address = False
     if not is_address and not url.startswith("${"):
         found.append(Problem(f"{at}url", "is no http:// or https:// address"))
+    if address.max_bytes < 1:
+        found.append(Problem(f"{at}max_bytes", f"{address.max_bytes} is not 1 or more"))
     return found

@@ -41,6 +41,7 @@ class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     `url` is the API's address, to which ``/rerank`` is added, `model` what the server calls the
     model, `key` a bearer token as ``${NAME}``. `style` is the API: "cohere" (Cohere, Jina,
     llama.cpp, vLLM), "voyage", or "tei" (text-embeddings-inference). `batch` texts go at once.
+    `max_bytes` is the longest answer that is read.
     """
 
     url: str
@@ -48,6 +49,7 @@ class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     key: str | None = None
     style: Literal["cohere", "voyage", "tei"] = "cohere"
     batch: int = 1000
+    max_bytes: int = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +161,7 @@ def numbers_of(values: list[Any], n: int, who: str) -> list[float]:
 @contextmanager
 def open_endpoint(config: EndpointConfig, context: Context) -> Iterator[EndpointScorer]:
     """Open the connections."""
-    with open_api(config.url, PATH, config.key, context, table="endpoint") as api:
+    with open_api(config, PATH, context, table="endpoint") as api:
         yield EndpointScorer(api, config)
 
 
@@ -182,7 +184,7 @@ def open_model(name: str, folder: Path) -> ModelScorer:
 
 def endpoint_problems(config: EndpointConfig) -> list[Problem]:
     """Report an endpoint that cannot be one."""
-    found = api_problems(config.url, config.key, table="endpoint")
+    found = api_problems(config, table="endpoint")
     if not 1 <= config.batch <= 10_000:
         found.append(Problem("endpoint.batch", f"{config.batch} is not from 1 to 10,000"))
     if config.style != "tei" and config.style != "cohere" and not config.model:
