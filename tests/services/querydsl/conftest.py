@@ -156,7 +156,7 @@ class Recorder:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+        Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def answer(self, document: Any, status: int = 200, **headers: str) -> None:
         """Say what is answered from now on; headers are named with underscores."""
