@@ -78,13 +78,11 @@ def _missing(config: Config, settled: Settled) -> Iterator[Problem]:
 
 def _templates(config: Config, template: RequestTemplate) -> Iterator[Problem]:
     known = {*PLACEHOLDERS, *template.constants}
-    for key, text in template.texts():
-        problem = template_problem(text, known)
-        if problem is not None:
-            yield Problem(key, problem)
-    used = template.placeholders()
-    if config.body_file is None:
-        yield from request_problems(config, used)
+    wrong = [(key, template_problem(text, known)) for key, text in template.texts()]
+    found = [Problem(key, problem) for key, problem in wrong if problem is not None]
+    yield from found
+    if not found and template.url and config.body_file is None:
+        yield from request_problems(config, template.placeholders())
     if config.method is not None and METHOD.fullmatch(config.method) is None:
         yield Problem("method", f"'{config.method}' is no method; write it in capitals, as GET")
     for name, value in config.headers.items():
