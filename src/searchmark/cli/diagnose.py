@@ -37,7 +37,8 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
 
     Answers of an earlier run over the same files and configuration are looked at again.
 
-    Exit code 1: there is a finding as severe as --fail-on; 3: a system failed on a query.
+    Exit code 1: there is a finding as severe as --fail-on; 3: a system failed on too many
+    queries.
     """
     from searchmark.diagnosis.diagnosis import diagnosis_of
     from searchmark.experiments.diagnosing import run_evidence, serving_system
