@@ -36,8 +36,8 @@ def gate(
     """Run the system that PROJECT's gate names and hold it against the accepted baseline.
 
     Exit code 0: it holds every limit; 1: it does not; 3: it failed on too many queries; 4:
-    queries, qrels, corpus, measures or conventions are not those of the baseline. Files are written where there is
-    no verdict too, and say why.
+    queries, qrels, corpus, measures or conventions are not those of the baseline. Files are written
+    where there is no verdict too, and say why.
     """
     from searchmark.cli.artifacts import clear
     from searchmark.errors import BAD_VERDICT, SearchmarkError
