@@ -17,7 +17,7 @@ GOOD = {"use": "http", "url": "http://h/s?q={query}&n={k}", "ids": "hits[].id"}
 def problems(**keys: Any) -> dict[str, str]:
     """Return the problems of a good table with these keys, by key; None takes a key away."""
     table = {name: value for name, value in {**GOOD, **keys}.items() if value is not None}
-    found: "list[Problem]" = []
+    found: list[Problem] = []
     decode_systems({"a": table}, found)
     return {p.key.removeprefix("systems.a."): p.message for p in found}
 
@@ -48,7 +48,7 @@ def test_good_tables() -> None:
         ({"url": "http://h/100%?q={query}"}, "url", "written as %25"),
         ({"url": "http://u@h/?q={query}"}, "url", 'write basic = "${USER}:${PASSWORD}"'),
         ({"url": "http://h/s?n={k}"}, "url", "no part of the request holds {query}"),
-        ({"url": "http://h/s?q={querry}"}, "url", "did you mean 'query'?"),
+        ({"url": "http://h/s?q={querry}"}, "url", "did you mean 'query'"),
         ({"params": {"q": "{!lucene}"}}, "params.q", "write '{{' for a brace"),
         ({"body": {"a": [{"b": "{text}"}]}}, "body.a[0].b", "unknown placeholder {text}"),
         ({"body": {}, "form": {}}, "form", "there is body already"),
