@@ -104,7 +104,7 @@ max_dorp = 0.1
         "gate.max_dorp": "unknown key; did you mean 'max_drop' or 'category_max_drop'?",
         "systems.words.fields.name": "must be a number, not text",
         "systems.words.k2": "unknown key; did you mean 'k1'?",
-        "systems.odd.use": "no kind of system is called 'bm52'; did you mean 'bm25'?",
+        "systems.odd.use": "no kind of system is called 'bm52'; did you mean 'bm25' or 'bm25s'?",
         "systems.a b": (
             "the name may hold letters, digits, '.', '_' and '-' only, at most 64, no sign first"
         ),
@@ -146,7 +146,7 @@ max_dorp = 0.1
         ('corpus = "c.jsonl"', 'corpus = "."', "corpus", "is a folder"),
         ('corpus = "c.jsonl"', 'corpus = "no/c.jsonl"', "corpus", "its folder does not exist"),
         ('corpus = "c.jsonl"', f'corpus = "{"c" * 300}"', "corpus", "cannot be looked for"),
-        ('use = "bm25"', "", "systems.words.use", "must name a kind of system: bm25, dense"),
+        ('use = "bm25"', "", "systems.words.use", "must name a kind of system: bm25, bm25s, chat"),
         ("systems.both", f"systems.{'s' * 65}", f"systems.{'s' * 65}", "at most 64"),
     ],
 )
