@@ -125,7 +125,7 @@ def test_a_schema_is_taken_and_a_cut_answer_is_an_error(serve: Serve, tmp_path: 
     }
     with (
         opened(tmp_path, chat=table) as system,
-        pytest.raises(SystemFailedError, match="the model said .*, cut at max_tokens"),
+        pytest.raises(SystemFailedError, match=r"the model said .*, cut at max_tokens"),
     ):
         system.search(Query("q", "rain"), 2)
 
