@@ -38,6 +38,8 @@ class ReferenceSystem:
 
     @property
     def identity(self) -> Mapping[str, str]:
+        if self.has("has secrets in its identity"):
+            return {"token": self.context.secrets.expand(self.config.token, key="token")}
         return {}
 
     def has(self, fault: str) -> bool:
@@ -162,7 +164,7 @@ class ReferenceSystem:
     def _said(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")
         if self.has("tells secrets"):
-            return text[:100]
+            return text.partition("/")[2][:100]  # as of a path
         if self.has("tells everything"):
             return self.context.secrets.redact(text)
         if self.has("tells lines"):

@@ -55,14 +55,25 @@ SINGLE: tuple[tuple[Callable[[Subject], None], Behaviour], ...] = (
 )
 """Checks with the behaviour that they need."""
 
-AT_ONCE = tuple(b for b, failure in FAILURES.items() if not failure.is_timeout)
+IN_BATCHES = (
+    B.REFUSED,
+    B.CUT_LATE,
+    B.TOO_MANY,
+    B.ERROR_500,
+    B.FORBIDDEN,
+    B.FAILS,
+    B.TRUNCATED_JSON,
+    B.WRONG_SHAPE,
+    B.NULL_ID,
+    B.NAN_SCORE,
+)
 SECRETIVE = (B.ANSWERS, B.FORBIDDEN, B.ERROR_500, B.HTML, B.WRONG_SHAPE, B.FAILS)
 
 EACH: tuple[tuple[Callable[[Subject, Behaviour], None], tuple[Behaviour, ...]], ...] = (
     (answering.never_reorders, (B.TIED, B.RISING)),
     (answering.never_shifts_scores, (B.UNSCORED, B.PARTLY_SCORED)),
     (failing.is_a_failure, tuple(FAILURES)),
-    (failing.fails_in_batches, AT_ONCE),
+    (failing.fails_in_batches, IN_BATCHES),
     (tidiness.leaves_nothing_open_after, (B.STALL, B.CUT_LATE, B.FAILS)),
     (running.run_records_a_failure, (B.SLOW, B.CUT_LATE, B.BROKEN_JSON, B.FAILS, B.NULL_ID)),
     (running.run_tries_again, (B.TOO_MANY, B.UNAVAILABLE, B.CUT_LATE)),

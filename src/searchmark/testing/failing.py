@@ -8,7 +8,7 @@ from searchmark.testing.answering import answer_of, ask, ids_of
 from searchmark.testing.plan import FAILURES, Behaviour, Plan
 from searchmark.testing.subject import SECRET, Subject, kind_of, opened, opened_for_batches, pooled
 
-LIMIT_S = 0.6
+LIMIT_S = 0.4
 """The time limit of cases about time. The engine would take a minute."""
 
 MARGIN_S = 15.0

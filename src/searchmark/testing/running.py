@@ -34,13 +34,13 @@ def run_records_a_failure(subject: Subject, behaviour: Behaviour) -> None:
 
 def run_tries_again(subject: Subject, behaviour: Behaviour) -> None:
     """Check that a failure that may pass is tried again, and the answer counts."""
-    subject.behave(Plan(behaviour, ("a", "b"), times=2, after_s=0.0))
+    subject.behave(Plan(behaviour, ("a", "b"), times=1, after_s=0.0))
     call = _only(run(subject, ["red"], retries=3))
     assert (call.status, call.doc_ids) == ("ok", ["a", "b"]), (
-        f"two calls met '{behaviour}' and the third one would go well, but with retries = 3 the "
-        f"record says '{call.status}', {call.doc_ids}, {call.error}"
+        f"a call met '{behaviour}' and the next one would go well, but with retries = 3 the record "
+        f"says '{call.status}', {call.doc_ids}, {call.error}"
     )
-    assert call.attempts == 3, f"two failed and one went well: 3 attempts, not {call.attempts}"
+    assert call.attempts == 2, f"one failed and one went well: 2 attempts, not {call.attempts}"
 
 
 def run_never_tries_again(subject: Subject, behaviour: Behaviour) -> None:
@@ -56,12 +56,12 @@ def run_never_tries_again(subject: Subject, behaviour: Behaviour) -> None:
 
 def run_honours_retry_after(subject: Subject) -> None:
     """Check that an engine that asks to be left alone for a while is left alone for so long."""
-    subject.behave(Plan(Behaviour.TOO_MANY, ("a", "b"), times=1, after_s=1.5))
+    subject.behave(Plan(Behaviour.TOO_MANY, ("a", "b"), times=1, after_s=1.0))
     start = monotonic()
     call = _only(run(subject, ["red"], retries=3))
     took = monotonic() - start
     assert call.status == "ok", f"one 429 and then an answer is an answer, not {call.error}"
-    assert took >= 1.45, f"the engine asked for 1.5 s of rest, and was called after {took:.2f} s"
+    assert took >= 0.95, f"the engine asked for a second's rest, and was called after {took:.2f} s"
 
 
 def run_mixes_nothing_up(subject: Subject) -> None:

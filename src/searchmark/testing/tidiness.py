@@ -30,11 +30,11 @@ def _leaves_nothing(subject: Subject, behaviour: Behaviour | None) -> None:
     subject.behave(Plan(Behaviour.ANSWERS))
     use(subject, behaviour)  # what libraries start once and keep is no leak
     before = held()
-    for _ in range(3):
+    for _ in range(2):
         use(subject, behaviour)
     left = _left(before)
     assert not left, (
-        "everything that a system opens is closed when its context manager ends, but after three "
+        "everything that a system opens is closed when its context manager ends, but after two "
         f"rounds there is more than before: {', '.join(sorted(left))}"
     )
 
