@@ -173,7 +173,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def on_bomb(self) -> None:
         engine = zlib.compressobj(9, wbits=31)
-        packed = b"".join(engine.compress(b" " * 1_000_000) for _ in range(300)) + engine.flush()
+        packed = b"".join(engine.compress(b" " * 1_000_000) for _ in range(60)) + engine.flush()
         self.reply(packed, Content_Encoding="gzip")
 
     def on_brotli(self) -> None:
@@ -199,6 +199,11 @@ class Handler(BaseHTTPRequestHandler):
         end = start + size
         more = {"next": str(end) if end < len(DOCUMENTS) else None}
         self.reply(json.dumps({"hits": [{"id": d} for d in found], **more}).encode())
+
+    def on_late_pages(self) -> None:
+        time.sleep(0.2)
+        start = int(self.asked["offset"])
+        self.reply(hits(f"l{start}"))
 
     def on_lines(self) -> None:
         self.reply(b'{"id": "b"}\n\n{"id": "a"}\r\n', Content_Type="application/x-ndjson")

@@ -361,10 +361,28 @@ def test_the_time_limit_is_that_of_the_whole_attempt(opened: Open, path: str) ->
     assert monotonic() - start < 5  # the server goes on for 20 to 50 s
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_time_limit_holds_before_there_is_a_connection(opened: Open, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as busy:
+        port = busy.getsockname()[1]
+        with ExitStack() as stack:
+            if scheme == "http":  # nobody takes these, so that a third one waits at the door
+                for _ in range(3):
+                    waiting = stack.enter_context(socket.socket())
+                    waiting.setblocking(False)
+                    waiting.connect_ex(("127.0.0.1", port))
+            system = opened(url=f"{scheme}://127.0.0.1:{port}/?q={{query}}", timeout_s=0.4)
+            start = monotonic()
+            assert isinstance(failure(system), SystemTimeoutError)
+            assert monotonic() - start < 5
+
+
 def test_the_time_limit_is_that_of_all_pages_together(server: Server, opened: Open) -> None:
-    system = opened("/pages?q={query}&limit={k}&offset={offset}", page_size=1, timeout_s=30)
-    system.search(RED, 5)
-    assert len(server.received()) == 5
+    pages = "/{query}?limit={k}&offset={offset}"
+    slow = opened(pages, page_size=1, max_pages=200, timeout_s=0.8)
+    error = failure(slow, Query("q", "late-pages"), k=200)
+    assert isinstance(error, SystemTimeoutError)
+    assert 1 < len(server.received()) < 10  # a page takes 0.2 s, all of them 40 s
 
 
 # --- connections ----------------------------------------------------------------------------------

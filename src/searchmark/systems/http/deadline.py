@@ -7,7 +7,8 @@ whole: from the connection's first step to the last byte of the body.
 import http.client
 import io
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -52,8 +53,8 @@ class _Plain(HTTPConnection):
         return _opened(self, super()._new_conn)
 
     def getresponse(self) -> Any:
-        _limit(self)
-        return super().getresponse()
+        with _limited(self):
+            return super().getresponse()
 
 
 class _Secure(HTTPSConnection):
@@ -61,8 +62,8 @@ class _Secure(HTTPSConnection):
         return _opened(self, super()._new_conn)
 
     def getresponse(self) -> Any:
-        _limit(self)
-        return super().getresponse()
+        with _limited(self):
+            return super().getresponse()
 
 
 def _opened(connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
@@ -75,11 +76,17 @@ def _opened(connection: HTTPConnection, connect: Callable[[], socket.socket]) ->
     return sock
 
 
-def _limit(connection: HTTPConnection) -> None:
+@contextmanager
+def _limited(connection: HTTPConnection) -> Iterator[None]:
     """Make the response end when the time that is left for reading is over."""
-    left = connection.timeout
-    made = http.client.HTTPResponse if left is None else partial(_Response, end=monotonic() + left)
-    connection.response_class = made  # type: ignore[assignment]
+    usual, left = connection.response_class, connection.timeout
+    if left is not None:
+        ending = partial(_Response, end=monotonic() + left)
+        connection.response_class = ending  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        connection.response_class = usual  # a later tunnel through a proxy has its own time
 
 
 class _PlainPool(HTTPConnectionPool):

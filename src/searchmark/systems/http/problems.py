@@ -135,6 +135,8 @@ def _numbers(config: Config) -> Iterator[Problem]:
         yield Problem("first_page", f"{config.first_page} is not 0 or more")
     if not 1 <= config.max_bytes <= 1_000_000_000:
         yield Problem("max_bytes", f"{config.max_bytes} is not from 1 to 1,000,000,000")
+    if config.tokens == "measured":
+        yield Problem("tokens", "what a command prints is measured; give a number or a JMESPath")
     if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):
         yield Problem("tokens", f"{config.tokens:g} is not 0 or more")
     for status in config.empty_status:

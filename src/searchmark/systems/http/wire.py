@@ -1,7 +1,6 @@
 """One HTTP exchange: sent once, followed where that is allowed, read within time and size."""
 
 import builtins
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,9 +22,9 @@ from urllib3.exceptions import (
 )
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError, described
+from searchmark.systems.http.body import raw, unpacked
 from searchmark.systems.secrets import Secrets
 
-CHUNK = 65_536
 MOST_REDIRECTS = 5
 REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -112,9 +111,9 @@ class Wire:
         declared = response.headers.get("Content-Length", "")
         if declared.isdecimal() and int(declared) > self.max_bytes:
             raise self._too_long(request)
-        pieces = _raw(response)
+        pieces = raw(response)
         if packing in ("gzip", "x-gzip"):
-            pieces = _unpacked(pieces, request)
+            pieces = unpacked(pieces, request.shown)
         return self._joined(pieces, request)
 
     def _joined(self, pieces: Iterator[bytes], request: Outgoing) -> bytes:
@@ -213,32 +212,6 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
     while inner is not None:
         yield inner
         inner = inner.__cause__
-
-
-def _raw(response: BaseHTTPResponse) -> Iterator[bytes]:
-    while piece := response.read(CHUNK, decode_content=False):
-        yield piece
-
-
-def _unpacked(pieces: Iterator[bytes], request: Outgoing) -> Iterator[bytes]:
-    """Yield what is packed, never more than `CHUNK` at once, however little it came from."""
-    engine = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    is_begun = False
-    try:
-        for piece in pieces:
-            rest = piece
-            while rest:
-                if engine.eof:  # a gzip file may be several, one behind the other
-                    engine = zlib.decompressobj(16 + zlib.MAX_WBITS)
-                is_begun = True
-                yield engine.decompress(rest, CHUNK)
-                rest = engine.unused_data if engine.eof else engine.unconsumed_tail
-        while not engine.eof and (piece := engine.decompress(b"", CHUNK)):
-            yield piece
-    except zlib.error as error:
-        raise SystemFailedError(f"{request.shown} answered with damaged gzip ({error})") from error
-    if is_begun and not engine.eof:
-        raise SystemFailedError(f"{request.shown} answered with gzip that breaks off")
 
 
 def _is_same_host(url: str, other: str) -> bool:

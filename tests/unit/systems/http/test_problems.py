@@ -67,6 +67,7 @@ def test_good_tables() -> None:
         ({"first_page": -1}, "first_page", "-1 is not 0 or more"),
         ({"max_bytes": 0}, "max_bytes", "0 is not from 1"),
         ({"tokens": -1.0}, "tokens", "-1 is not 0 or more"),
+        ({"tokens": "measured"}, "tokens", "give a number or a JMESPath"),
         ({"empty_status": [503]}, "empty_status", "503 cannot mean"),
         ({"empty_status": [429]}, "empty_status", "429 cannot mean"),
         ({"index": "shop"}, "index", "stands for a part of a preset"),
