@@ -24,9 +24,8 @@ class Call:
     `thread` is the one that waits for it: that which made it, though a loop may do the work.
     """
 
-    def __init__(self, redact: Redact | None = None) -> None:
+    def __init__(self) -> None:
         self.ended: list[str] = []
-        self.redact = redact
         self.thread = get_ident()
         self.is_abandoned = False
 
@@ -45,8 +44,7 @@ def guarded(call: Call | None = None) -> Iterator[Call]:
 
     ``exit()``, ``os._exit()`` and ``os.exec*()`` raise SystemFailedError instead, be it caught in
     there or not; closed streams are open again afterwards, and so is a cleared ``sys.path``. Many
-    threads may be in here at once. With a `call` that knows secrets, what is written through
-    Python's streams is written without them.
+    threads may be in here at once. What `hide` takes out is not written through Python's streams.
 
     Not stopped are signals, C code that ends the process or keeps text back until it ends, and
     threads of its own that go on after the call.
@@ -73,6 +71,11 @@ def abandon(thread: int) -> None:
             call.abandon()
 
 
+def hide(redact: Redact) -> None:
+    """From now on put what code under test writes through Python's streams through `redact`."""
+    _PROCESS.redact = redact
+
+
 class _Process:
     """What code under test shares with the program: streams, descriptors, calls that end it.
 
@@ -88,7 +91,7 @@ class _Process:
         self._descriptors: list[tuple[int, int]] = []
         self._endings: dict[str, Callable[..., Any]] = {}
         self._owner = 0
-        self._redact: Redact | None = None
+        self.redact: Redact | None = None
 
     def calls(self) -> list[Call]:
         """Return the calls that are waited for."""
@@ -98,7 +101,6 @@ class _Process:
     def enter(self, call: Call) -> None:
         """Replace everything, unless another call has done so."""
         with self._lock:
-            self._redact = call.redact or self._redact
             if call.is_abandoned:
                 raise SystemTimeoutError("was given up before it began")
             if not self._waited:
@@ -206,7 +208,7 @@ class _Process:
         return _CALL.get() is None and not self._waited
 
     def _without_secrets(self, text: str) -> str:
-        return text if self._redact is None else self._redact(text)
+        return text if self.redact is None else self.redact(text)
 
 
 @contextmanager

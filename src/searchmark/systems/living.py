@@ -8,27 +8,25 @@ from typing import Any
 
 from searchmark.errors import SystemFailedError, described
 from searchmark.systems.eventloop import EventLoop
-from searchmark.systems.guard import Call, guarded
-
-Redact = Callable[[str], str]
+from searchmark.systems.guard import guarded
 
 LONGEST_S = 60.0
 """For so long a client may take to open, and to close, where it must be awaited."""
 
 
 @contextmanager
-def living(make: Callable[[], Any], loop: EventLoop, redact: Redact) -> Iterator[Any]:
+def living(make: Callable[[], Any], loop: EventLoop) -> Iterator[Any]:
     """Give what `make` gives, entered where it is a context manager, and close it at the end.
 
     What it does while it opens, works or closes is code under test, on the loop where it is async.
     """
 
     def run(step: Callable[[], Any]) -> Any:
-        with guarded(Call(redact)):
+        with guarded():
             found = step()
             if not inspect.isawaitable(found):
                 return found
-        return loop.run(_finished(found, redact), LONGEST_S)
+        return loop.run(_finished(found), LONGEST_S)
 
     made = run(make)
     with ExitStack() as stack:
@@ -45,8 +43,8 @@ def living(make: Callable[[], Any], loop: EventLoop, redact: Redact) -> Iterator
         yield made
 
 
-async def _finished(found: Awaitable[Any], redact: Redact) -> Any:
-    with guarded(Call(redact)):
+async def _finished(found: Awaitable[Any]) -> Any:
+    with guarded():
         return await found
 
 

@@ -10,6 +10,8 @@ from searchmark.data.corpus import Corpus
 from searchmark.errors import InputError, nearest
 from searchmark.systems import SYSTEMS
 from searchmark.systems.calling import CalledSystem, called
+from searchmark.systems.guard import hide
+from searchmark.systems.logrecords import redacted_logs
 from searchmark.systems.protocol import Context, Entry, Kind, Progress
 from searchmark.systems.redaction import redact_error
 
@@ -66,6 +68,8 @@ class Pool:
 
     def __enter__(self) -> "Pool":
         """Return the pool; nothing is open yet."""
+        hide(self._context.secrets.redact)
+        self._stack.enter_context(redacted_logs(self._context.secrets))
         return self
 
     def __exit__(

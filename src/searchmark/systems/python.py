@@ -54,20 +54,19 @@ class Function:
     loop: EventLoop
     is_async: bool
     timeout_s: float | None
-    redact: Callable[[str], str]
 
     def read(self, asked: object, k: int, most: int, reader: Callable[[object], T]) -> T:
         """Return what `reader` makes of what the function returns; it may be a generator."""
         if self.is_async:
             return self._awaited(lambda: self.call(asked, k), most, reader)
-        with guarded(Call(self.redact)):
+        with guarded():
             found = self.call(asked, k)
             if not isinstance(found, Awaitable | AsyncIterator):
                 return reader(found)
         return self._awaited(lambda: found, most, reader)
 
     def _awaited(self, make: Callable[[], Any], most: int, reader: Callable[[object], T]) -> T:
-        call = Call(self.redact)
+        call = Call()
 
         async def work() -> T:
             with guarded(call):
@@ -152,9 +151,7 @@ def open_python(name: str, config: Config, context: Context) -> Iterator[System]
     with EventLoop() as loop, _living(found.value, loop, name, config, context) as function:
         if not callable(function):
             raise InputError(f"'{config.callable}' of system '{name}' is not callable")
-        caller = Function(
-            function, loop, _is_async(function), context.calls.timeout_s, context.secrets.redact
-        )
+        caller = Function(function, loop, _is_async(function), context.calls.timeout_s)
         kind = PythonBatchSystem if config.batch_form else PythonSystem
         takes_query = _takes_query(function) if config.takes is None else config.takes == "query"
         yield kind(name, caller, takes_query, frozenset(config.tags), found.identity)
@@ -171,7 +168,7 @@ def _living(
     with ExitStack() as stack:
         try:
             with on_path(context.folder):
-                made = stack.enter_context(living(value, loop, context.secrets.redact))
+                made = stack.enter_context(living(value, loop))
         except Exception as error:
             raise InputError(
                 f"the callable '{config.callable}' of system '{name}' made no client "

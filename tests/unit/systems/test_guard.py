@@ -14,7 +14,7 @@ import click
 import pytest
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError
-from searchmark.systems.guard import ENDINGS, STREAMS, Call, abandon, guarded
+from searchmark.systems.guard import ENDINGS, STREAMS, Call, abandon, guarded, hide
 from searchmark.systems.secrets import Secrets
 
 
@@ -261,7 +261,12 @@ Start = Callable[[Callable[[], object]], None]
 def test_an_abandoned_call_writes_nothing_among_the_results(
     abandoned: Start, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    abandoned(lambda: (click.echo("late"), sys.stdout.close(), sys.stdout.buffer.close()))
+    def late() -> None:
+        click.echo("late")
+        sys.stdout.close()
+        sys.stdout.buffer.close()
+
+    abandoned(late)
     click.echo("result")
     click.echo("message", err=True)
     os.write(1, b"below\n")
@@ -313,8 +318,8 @@ def test_a_stream_that_another_put_in_stays_when_an_abandoned_call_ends(
 
 
 def test_secrets_are_taken_out_of_what_is_written(capfd: pytest.CaptureFixture[str]) -> None:
-    secrets = Secrets({"MY_TOKEN": "hunter-22"})
-    with guarded(Call(secrets.redact)):
+    hide(Secrets({"MY_TOKEN": "hunter-22"}).redact)
+    with guarded():
         click.echo("1 hunter-22")
         assert sys.stderr.write("2 hunter-22\n") == 12
         sys.stdout.buffer.write(b"3 hunter-22 \xff\n")
