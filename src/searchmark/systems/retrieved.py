@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from math import isnan, nan
 from typing import Any
 
 from searchmark.errors import Problem, SystemFailedError
@@ -71,9 +72,12 @@ def _score_at(document: object, path: str) -> float | None:
     if value is None:
         return None
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        raise SystemFailedError(f"a document's {path} is {value!r:.100}, not a score") from None
+        number = nan
+    if isnan(number):
+        raise SystemFailedError(f"a document's {path} is {value!r:.100}, not a score")
+    return number
 
 
 def path_problems(id: str | None, score: str | None) -> list[Problem]:
