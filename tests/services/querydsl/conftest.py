@@ -147,7 +147,7 @@ class Recorder:
                 self.end_headers()
                 self.wfile.write(recorder.body)
 
-            def do_GET(self) -> None:
+            def do_PUT(self) -> None:
                 self.do_POST()
 
             def log_message(self, *_: object) -> None:

@@ -1,0 +1,48 @@
+"""Make the index of the example at ELASTICSEARCH_URL, and fill it: python seed.py."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from elasticsearch import Elasticsearch, helpers
+
+from searchmark.retrieval.encoders import load_encoder
+
+HERE = Path(__file__).resolve().parent
+CRANFIELD = HERE / "../../../shared/data/cranfield/corpus.jsonl"
+INDEX = "searchmark-cranfield"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the corpus, embed it, and index one document a line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", type=Path, default=CRANFIELD)
+    parser.add_argument("--limit", type=int, help="take only the first so many documents")
+    given = parser.parse_args(arguments)
+    with given.corpus.open(encoding="utf-8") as lines:
+        documents = [json.loads(line) for line in lines][: given.limit]
+    made = json.loads((HERE / "index.json").read_text(encoding="utf-8"))
+    key = os.environ.get("ELASTICSEARCH_API_KEY")
+    with Elasticsearch(os.environ["ELASTICSEARCH_URL"], api_key=key) as client:
+        client.indices.create(index=INDEX, mappings=made["mappings"])
+        helpers.bulk(client, rows(documents), refresh=True)
+    print(f"{len(documents):,} documents are in the index {INDEX}")  # noqa: T201
+
+
+def rows(documents: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yield what the bulk call takes: the document under its own id."""
+    texts = [f"{d['title']} {d['text']}".strip() for d in documents]
+    vectors = load_encoder("all-MiniLM-L6-v2").encode(texts)
+    for document, vector in zip(documents, vectors, strict=True):
+        row: dict[str, Any] = {"_index": INDEX, "_id": document["_id"]}
+        row |= {"title": document["title"], "text": document["text"]}
+        if vector.any():  # an empty text has none
+            row["vector"] = vector.tolist()
+        yield row
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The examples of both engines, as they are in the repository, on a part of Cranfield."""
+
+import json
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.errors import SystemFailedError
+from searchmark.experiments.experiment import run_experiment
+from searchmark.project import read_project
+from searchmark.retrieval.encoders import load_encoder
+from searchmark.systems.pool import Pool
+from searchmark.systems.protocol import Query
+
+from .conftest import NOBODY, Data, Recorder
+
+DEPTH, N_QUERIES = 30, 8  # the stand-ins take their time
+PARTS = ("lexical", "vector", "hybrid")
+
+
+@pytest.fixture
+def example(
+    cranfield_part: Path, repository: Path, data: Data, request: pytest.FixtureRequest
+) -> Path:
+    source = repository / "examples" / request.param
+    folder = shutil.copytree(source, cranfield_part / request.param, dirs_exist_ok=True)
+    project = folder / "searchmark.toml"
+    text = project.read_text().replace("100", str(DEPTH))
+    project.write_text(text.replace("../../../shared/data/cranfield/queries", "queries"))
+    queries = data.queries[:N_QUERIES]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in queries))
+    return folder
+
+
+def seed(folder: Path, data: Data, *more: str) -> None:
+    main = runpy.run_path(str(folder / "seed.py"))["main"]
+    main(["--corpus", str(data.folder / "corpus.jsonl"), *more])
+
+
+@pytest.mark.parametrize("example", ["elasticsearch"], indirect=True)
+def test_elasticsearch_by_words_by_vectors_and_by_both(
+    example: Path, elasticsearch_url: str, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("elasticsearch")
+    monkeypatch.setenv("ELASTICSEARCH_URL", elasticsearch_url)
+    seed(example, data)
+    ran = run_experiment(read_project(example), sensitivity=False)
+    ran.check()
+    values = {s.system: s.means[0].value for s in ran.evaluation.systems}
+    assert tuple(values) == PARTS
+    assert all(value is not None and value > 0.3 for value in values.values()), values
+    found = {o.system: {c.query_id: set(c.doc_ids) for c in o.calls} for o in ran.outcomes}
+    assert all(len(calls) == N_QUERIES for calls in found.values())
+    for query_id, ids in found["hybrid"].items():
+        assert ids <= found["lexical"][query_id] | found["vector"][query_id]
+        assert len(ids) == DEPTH
+
+
+@pytest.mark.parametrize("example", ["opensearch"], indirect=True)
+def test_opensearch_by_words(
+    example: Path, opensearch_url: str, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opensearchpy")
+    monkeypatch.setenv("OPENSEARCH_URL", opensearch_url)
+    seed(example, data, "--words-only")
+    ran = run_experiment(read_project(example), ["lexical"], sensitivity=False)
+    ran.check()
+    (value,) = [s.means[0].value for s in ran.evaluation.systems]
+    assert value is not None
+    assert value > 0.3
+    with (
+        Pool(read_project(example).systems, NOBODY, folder=example, cache=example) as pool,
+        pytest.raises(SystemFailedError, match="searchmark-hybrid"),
+    ):
+        pool.open("hybrid").search(Query("q", "heated wing"), 5)
+
+
+@pytest.mark.parametrize("example", ["opensearch"], indirect=True)
+def test_opensearch_by_vectors_and_by_both_is_sent_as_written(
+    example: Path, recorder: Recorder, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opensearchpy")
+    monkeypatch.setenv("OPENSEARCH_URL", recorder.url)
+    recorder.answer({"hits": {"hits": []}})
+    with Pool(read_project(example).systems, NOBODY, folder=example, cache=example) as pool:
+        for part in PARTS[1:]:
+            pool.open(part).search(Query("q", 'heated "wing"'), DEPTH)
+    vector, hybrid = recorder.requests
+    near: dict[str, Any] = vector.json["query"]["knn"]
+    assert near["vector"]["k"] == vector.json["size"] == DEPTH
+    assert len(near["vector"]["vector"]) == 384
+    assert hybrid.path == "/searchmark-cranfield/_search?search_pipeline=searchmark-hybrid"
+    words, also_near = hybrid.json["query"]["hybrid"]["queries"]
+    assert words["multi_match"]["query"] == 'heated "wing"'
+    assert also_near == {"knn": near}
+    recorder.answer({"acknowledged": True, "errors": False, "items": []})
+    seed(example, data, "--limit", "1")
+    assert [(r.method, r.path) for r in recorder.requests] == [
+        ("PUT", "/_search/pipeline/searchmark-hybrid"),
+        ("PUT", "/searchmark-cranfield"),
+        ("POST", "/_bulk?refresh=true"),
+    ]
+    _, document = recorder.requests[2].lines
+    assert document["vector"] == pytest.approx(
+        load_encoder().encode([f"{document['title']} {document['text']}"])[0].tolist(), abs=1e-6
+    )
+    index = json.loads((example / "index.json").read_text())
+    assert recorder.requests[1].json == index
+    assert index["mappings"]["properties"]["vector"]["dimension"] == 384
