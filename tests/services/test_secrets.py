@@ -199,7 +199,6 @@ class Echo(BaseHTTPRequestHandler):
     received: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
-        self.close_connection = True
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         asked = self.path + sent
         self.received.extend(text for _, text in parse_qsl(urlsplit(self.path).query))
@@ -234,6 +233,7 @@ class Echo(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("X-Elastic-Product", "Elasticsearch")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
