@@ -30,6 +30,7 @@ from searchmark.systems.embedding import (
     endpoint_problems,
     open_endpoint,
 )
+from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
 
 
@@ -190,4 +191,4 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
     return found
 
 
-DENSE = Kind(Config, open_dense, find_problems, frozenset({"vector"}))
+DENSE = Kind(Config, open_dense, find_problems, frozenset({"vector"}), calls=CallPolicy(retries=3))

@@ -12,6 +12,7 @@ from searchmark.errors import Problem, SystemFailedError, described
 from searchmark.retrieval.sentences import PREFIX
 from searchmark.systems.imported import reference_problems
 from searchmark.systems.parts import part_problem
+from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 from searchmark.systems.scoring import (
     EndpointConfig,
@@ -136,4 +137,4 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
     return found
 
 
-RERANK = Kind(Config, open_rerank, find_problems)
+RERANK = Kind(Config, open_rerank, find_problems, calls=CallPolicy(retries=3))
