@@ -35,7 +35,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     def opening(
         module: str, calls: CallPolicy | None = None, **keys: Any
     ) -> Iterator[CalledSystem]:
-        name = f"sm_{abs(hash((module, tmp_path)))}"
+        name = f"smform_{abs(hash((module, tmp_path)))}"
         (tmp_path / f"{name}.py").write_text(module)
         keys = {"callable": f"{name}:search", **keys}
         entry = Entry("mine", "python", Config(**keys), calls or CallPolicy())
@@ -44,7 +44,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
     yield opening
     for name in set(sys.modules) - before:
-        if name.startswith("sm_"):
+        if name.startswith("smform_"):
             del sys.modules[name]
 
 
@@ -329,7 +329,7 @@ def test_a_call_that_takes_too_long_harms_no_other(
         assert ask(system, "fast").hits == (Hit("d1"),)
         click.echo("result 2")
         if form == "sync":
-            module = next(m for n, m in sys.modules.items() if n.startswith("sm_"))
+            module = next(m for n, m in sys.modules.items() if n.startswith("smform_"))
             module.go_on.set()
         until(lambda: sys.stdout is stdout)
     printed = capfd.readouterr()
@@ -355,6 +355,6 @@ def test_async_code_that_blocks_the_loop_is_left_behind(
     before = threading.active_count()
     with opened(module, CallPolicy(timeout_s=0.1)) as system, pytest.raises(SystemTimeoutError):
         ask(system)
-    found = next(m for n, m in sys.modules.items() if n.startswith("sm_"))
+    found = next(m for n, m in sys.modules.items() if n.startswith("smform_"))
     found.go_on.set()
     until(lambda: threading.active_count() <= before)

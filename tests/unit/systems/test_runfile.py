@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 
 from searchmark.data import Corpus
+from searchmark.data.judged import prepare
 from searchmark.data.logs import LogColumns
+from searchmark.data.qrels import Qrels
+from searchmark.data.reading import hits_in_file
 from searchmark.errors import InputError
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Answer, Entry, Hit, Query
@@ -132,3 +135,22 @@ def test_tokens_of_a_typed_table(tmp_path: Path, column: list[Any]) -> None:
 def test_keys_that_do_not_go_together(keys: dict[str, Any], problems: list[str]) -> None:
     found = msgspec.convert({"path": "x", **keys}, Config)
     assert [p.key for p in find_problems(found, "seen", {})] == problems
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_measures_of_a_file_see_its_tokens(tmp_path: Path, kind: str) -> None:
+    frame = pl.DataFrame(
+        {
+            "query_id": ["q", "q", "p"],
+            "doc_id": ["x", "y", "x"],
+            "score": [1.0, 2.0, 3.0],
+            "tokens": [30, 7, 5],
+        }
+    )
+    path = tmp_path / f"run.{kind}"
+    frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+    judged = prepare(Qrels.from_dict({"q": {"x": 1}, "p": {"x": 1}}))
+    _, hits = hits_in_file(path, judged)
+    assert hits.tokens is not None
+    # q: y stands first with 7, then x with 30; p: x with 5
+    assert hits.tokens.tolist() == [7.0, 30.0, 5.0]
