@@ -5,11 +5,14 @@ from collections.abc import Iterator
 import msgspec
 
 from searchmark.reports.render import table_text
-from searchmark.reports.table import PLAIN, Look, Table
+from searchmark.reports.table import PLAIN, Look, Table, shortened
 from searchmark.systems.explanation import Explanation, Reason
 
+BESIDE, LEAST = 16, 40
+"""Columns that the value takes beside a reason, and what is left to the reason at least."""
+
 LONGEST = 160
-"""Characters of a description that people are shown: a vector search repeats its vector there."""
+"""Characters shown where nothing else limits them: a vector search repeats its vector."""
 
 
 def explanation_text(
@@ -19,8 +22,8 @@ def explanation_text(
     if form == "json":
         document = {"system": system, "query": query, **msgspec.to_builtins(found)}
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-    is_cut = form != "csv"
-    rows = tuple(_rows(found.reason, is_cut)) if found.reason is not None else ()
+    most = {"terminal": max(look.width - BESIDE, LEAST), "markdown": LONGEST}.get(form)
+    rows = () if found.reason is None else tuple(_rows(found.reason, most))
     table = Table(_title(found, system, query), ("value", "reason"), rows)
     return table_text(table, form, look)
 
@@ -28,17 +31,15 @@ def explanation_text(
 def _title(found: Explanation, system: str, query: str) -> str:
     place = f"rank {found.rank}" if found.rank is not None else f"not among the {found.depth} first"
     score = "" if found.score is None else f", score {found.score:g}"
-    title = f"{found.doc_id} for '{_cut(query)}' in {system}: {place}{score}"
+    asked = shortened(" ".join(query.split()), LONGEST)
+    title = f"{found.doc_id} for '{asked}' in {system}: {place}{score}"
     return f"{title}; {found.note}" if found.note else title
 
 
-def _rows(reason: Reason, is_cut: bool, level: int = 0) -> Iterator[tuple[float | None, str]]:
-    text = _cut(reason.description) if is_cut else reason.description
-    yield reason.value, "  " * level + text
+def _rows(reason: Reason, most: int | None, level: int = 0) -> Iterator[tuple[float | None, str]]:
+    text = "  " * level + reason.description
+    if most is not None:
+        text = shortened("  " * level + " ".join(reason.description.split()), most)
+    yield reason.value, text
     for part in reason.details:
-        yield from _rows(part, is_cut, level + 1)
-
-
-def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+        yield from _rows(part, most, level + 1)

@@ -73,6 +73,38 @@ def test_opening_asks_nothing(use: str, recorder: Recorder) -> None:
 
 
 @BOTH
+def test_names_may_come_from_the_environment(
+    use: str, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {
+        "SHOP_URL": recorder.url,
+        "SHOP_INDEX": "shop-7",
+        "SHOP_LANG": 'd"e',
+        "SHOP_USER": "u7",
+    }
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    recorder.answer(found())
+    template = {
+        "query": {"match": {"t": "{query}"}},
+        "post_filter": {"term": {"l": "${SHOP_LANG}"}},
+    }
+    keys = {"template": template, "routing": "${SHOP_USER}", "index": "${SHOP_INDEX}"}
+    if use == "opensearch":
+        keys["search_pipeline"] = "p-${SHOP_USER}"
+    with opened(use, hosts="${SHOP_URL}", **keys) as system:
+        search(system)
+    (request,) = recorder.requests
+    path, _, pairs = request.path.partition("?")
+    assert path == "/shop-7/_search"
+    assert set(pairs.split("&")) - {"search_pipeline=p-u7"} == {"routing=u7"}
+    assert request.json["post_filter"] == {"term": {"l": 'd"e'}}
+    monkeypatch.delenv("SHOP_INDEX")
+    with pytest.raises(InputError, match="SHOP_INDEX"), opened(use, hosts="http://a", **keys):
+        pass
+
+
+@BOTH
 def test_a_template_is_sent_as_it_is_filled(use: str, recorder: Recorder) -> None:
     template = {
         "size": 3,

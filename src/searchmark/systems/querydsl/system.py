@@ -124,7 +124,12 @@ def open_system(
         **{k: secrets.expand_in(v, key=f"params.{k}") for k, v in config.params.items()},
         **_given(config, secrets.expand),
     }
-    options = Options(config.index, params, getattr(config, "search_pipeline", None))
+    pipeline = getattr(config, "search_pipeline", None)
+    options = Options(
+        secrets.expand(config.index, key="index"),
+        params,
+        None if pipeline is None else secrets.expand(pipeline, key="search_pipeline"),
+    )
     hosts = addresses(config, secrets)
     with open_exchange(config, context) as exchange:
         yield QueryDslSystem(
