@@ -20,9 +20,7 @@ def logged() -> Iterator[io.StringIO]:
     logger = logging.getLogger("client")
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
-    logger.propagate = False
     yield text
-    logger.propagate = True
     logger.removeHandler(handler)
 
 
@@ -43,12 +41,11 @@ def test_messages_arguments_and_tracebacks_are_without_secrets(logged: io.String
     assert shown.endswith("plain text\n")
 
 
-def test_a_record_that_cannot_be_a_text_is_loggings_own_affair(
-    logged: io.StringIO, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_record_that_cannot_be_a_text_is_as_it_was() -> None:
     with redacted_logs(SECRETS):
-        logging.getLogger("client").info("%d", "no number")
-    assert "Logging error" in capsys.readouterr().err
+        make = logging.getLogRecordFactory()
+        record = make("client", logging.INFO, "x.py", 1, "%d", ("no number",), None)
+    assert (record.msg, record.args) == ("%d", ("no number",))
 
 
 def test_loggers_are_as_before_afterwards(logged: io.StringIO) -> None:
