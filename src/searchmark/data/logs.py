@@ -226,6 +226,6 @@ def _whole(value: Any) -> int | None:
 def _amount(value: Any) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if 0 <= number < float("inf") else None

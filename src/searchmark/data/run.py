@@ -167,7 +167,7 @@ def _tokens(value: Any, records: Records, row: int) -> float | None:
     """Return a result's tokens; none are known where the field is empty."""
     if value is None:
         return None
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         if not isinstance(value, bool) and 0 <= (tokens := float(value)) < float("inf"):
             return tokens
     raise records.error(row, f"the tokens '{value}' are no number from 0 on", fix=_TOKENS_FIX)

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from typing import Any
 
+_LARGEST = 1e18
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14
 """From these numbers on (the year 5138 in either) the unit is a smaller one."""
 
@@ -21,7 +22,8 @@ def seconds(value: Any) -> float | None:
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
-    size = abs(value)
+    if (size := abs(value)) > _LARGEST:
+        return None
     return value / (1e6 if size >= _MICROSECONDS else 1e3 if size >= _MILLISECONDS else 1.0)
 
 

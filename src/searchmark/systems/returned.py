@@ -77,7 +77,7 @@ def _number(value: object, item: object) -> float | None:
         return None
     try:
         number = float(value)  # type: ignore[arg-type]  # whatever has a __float__ will do
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SystemFailedError(f"returned {_shown(item)}: {value!r} is no number") from None
     if number != number:
         raise SystemFailedError(f"returned {_shown(item)}: NaN cannot be ordered")

@@ -205,6 +205,7 @@ def test_columns_that_are_not_there(
         (1_717_527_764_433_000, 1_717_527_764.433),
         ("1717527764433", 1_717_527_764.433),
         ("yesterday", None),
+        (10**400, None),
         ("", None),
         (True, None),
         (float("nan"), None),

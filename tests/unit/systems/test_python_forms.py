@@ -87,6 +87,7 @@ def test_a_whole_answer_keeps_what_it_tells(opened: Opened) -> None:
     [
         ("[7]", "returned 7, which is not an id"),
         ("[('d1', 'high')]", "'high' is no number"),
+        ("[('d1', 10**400)]", "is no number"),
         ("[('d1', float('nan'))]", "NaN cannot be ordered"),
         ("[('d1', 1, float('nan'))]", "NaN cannot be ordered"),
         ("[('d1', 1, 2, 3)]", "which is not an id"),
