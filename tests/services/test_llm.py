@@ -136,7 +136,7 @@ def test_vectors_of_an_endpoint_rank_as_by_hand(serve: Serve, tmp_path: Path) ->
     with opened(tmp_path, dense={"use": "dense", "endpoint": endpoint, "fields": ["text"]}) as s:
         found = s.search(Query("q", "rain"), 8).hits
     asked = {"model": "gemma", "input": [*CATALOG, "rain"]}
-    data = urllib3.request("POST", f"{url}/v1/embeddings", json=asked).json()["data"]
+    data = urllib3.request("POST", f"{url}/v1/embeddings", json=asked, timeout=300).json()["data"]
     vectors = np.array([d["embedding"] for d in sorted(data, key=lambda d: d["index"])])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = dict(zip(CORPUS.doc_ids, (unit[:-1] @ unit[-1]).tolist(), strict=True))
@@ -163,7 +163,7 @@ def test_rerank_scores_are_the_servers(serve: Serve, tmp_path: Path) -> None:
         hits = system.search(Query("q", "a text of rain"), 8).hits
     texts = [CORPUS.joined(["text"])[CORPUS.doc_ids.index(d)] for d in first[:3]]
     asked = {"model": "gemma", "query": "a text of rain", "documents": texts}
-    results = urllib3.request("POST", f"{url}/v1/rerank", json=asked).json()["results"]
+    results = urllib3.request("POST", f"{url}/v1/rerank", json=asked, timeout=300).json()["results"]
     scores = {first[r["index"]]: r["relevance_score"] for r in results}
     assert {h.doc_id: h.score for h in hits[:3]} == pytest.approx(scores, abs=1e-3)
     assert [h.doc_id for h in hits[:3]] == sorted(scores, key=lambda d: -scores[d])
