@@ -123,7 +123,7 @@ class BM25F:
         keys = reduce(np.union1d, [found.keys for found in occurrences])
         x = np.zeros(len(keys))
         for name, found in zip(names, occurrences, strict=True):
-            x[np.searchsorted(keys, found.keys)] += weights[name] * _normalized(found, b)
+            x[np.searchsorted(keys, found.keys)] += weights[name] * _discounted(found, b)
         terms, rows = np.divmod(keys, max(n_docs, 1))
         df = np.bincount(terms, minlength=len(vocabulary))
         return cls(
@@ -131,7 +131,7 @@ class BM25F:
             vocabulary=vocabulary,
             starts=np.concatenate([[0], np.cumsum(df)]),
             rows=rows.astype(np.int32),
-            values=x / (x + k1) * _idf(df, n_docs)[terms],
+            values=saturated(x, inverse_frequency(df, n_docs)[terms], k1),
             analyzer=analyzer,
             texts={name: fields[name] for name in names},
             substring=SubstringIndex.build(substring or {}),
@@ -203,7 +203,7 @@ class BM25F:
         shares = []
         for term, query_count in wanted.items():
             rows, values = self._postings(term)
-            idf = float(_idf(np.array([len(rows)]), self.n_docs)[0])
+            idf = float(inverse_frequency(np.array([len(rows)]), self.n_docs)[0])
             counts = {f: found[term] for f, found in inside.items() if term in found}
             score = query_count * float(values[rows == row].sum())
             shares.append(TermShare(term, query_count, len(rows), idf, counts, score))
@@ -249,16 +249,90 @@ def _check(
     return lengths.pop()
 
 
-def _normalized(found: Occurrences, b: float) -> NDArray[np.float64]:
+def _discounted(found: Occurrences, b: float) -> NDArray[np.float64]:
     """Return the occurrences, discounted by the length of the field they stand in."""
     if not len(found.keys):
         return np.empty(0)
-    lengths = found.lengths / found.lengths.mean()
-    rows = found.keys % len(lengths)
-    discounted: NDArray[np.float64] = found.counts / (1 - b + b * lengths[rows])
-    return discounted
+    rows = found.keys % len(found.lengths)
+    return discounted(found.counts, found.lengths[rows], float(found.lengths.mean()), b)
 
 
-def _idf(df: NDArray[np.int64], n_docs: int) -> NDArray[np.float64]:
+def discounted(
+    counts: NDArray[np.int64], lengths: NDArray[np.int64], average: float, b: float
+) -> NDArray[np.float64]:
+    """Return how much occurrences in a field count: less in a field that is longer than usual.
+
+    Parameters
+    ----------
+    counts, lengths
+        Of one shape: how often a term stands in the field, and how many terms the field has.
+    average
+        Mean length of the field over all documents, above 0.
+    b
+        From 0 to 1.
+
+    Returns
+    -------
+    Values above 0, the part of x that one field gives before its weight.
+
+    Notes
+    -----
+    ``counts / (1 - b + b * lengths / average)``. Whoever computes scores elsewhere (the catalog in
+    PostgreSQL) does it with this function and the next two, in the order of `BM25F.build`: fields
+    by name, then terms by name. So the scores are equal to the last bit.
+
+    Examples
+    --------
+    >>> discounted(np.array([2]), np.array([4]), 2.0, 0.75)  # 2 / (0.25 + 0.75 * 2)
+    array([1.14285714])
+    """
+    shortened: NDArray[np.float64] = counts / (1 - b + b * (lengths / average))
+    return shortened
+
+
+def saturated(x: NDArray[np.float64], idf: NDArray[np.float64], k1: float) -> NDArray[np.float64]:
+    """Return what terms add to a score: ``x / (x + k1) * idf``, from 0 to the idf.
+
+    Parameters
+    ----------
+    x
+        Weighted, discounted occurrences, added up over the fields; above 0.
+    idf
+        Of the same shape.
+    k1
+        0 or more.
+
+    Returns
+    -------
+    One value an entry of `x`.
+
+    Examples
+    --------
+    >>> saturated(np.array([1.2]), np.array([3.0]), 1.2)
+    array([1.5])
+    """
+    values: NDArray[np.float64] = x / (x + k1) * idf
+    return values
+
+
+def inverse_frequency(df: NDArray[np.int64], n_docs: int) -> NDArray[np.float64]:
+    """Return the idf of terms, at least 1e-6.
+
+    Parameters
+    ----------
+    df
+        How many documents have each term, from 0 to `n_docs`.
+    n_docs
+        How many documents there are.
+
+    Returns
+    -------
+    ``max(ln((n_docs - df + 0.5) / (df + 0.5) + 1), 1e-6)``.
+
+    Examples
+    --------
+    >>> inverse_frequency(np.array([1]), 3)  # ln(2.5 / 1.5 + 1)
+    array([0.98082925])
+    """
     idf: NDArray[np.float64] = np.log((n_docs - df + 0.5) / (df + 0.5) + 1)
     return np.maximum(idf, IDF_FLOOR)

@@ -1,0 +1,174 @@
+"""Connections to one schema of a PostgreSQL database, and the scratch schemas of evaluations."""
+
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from searchmark.errors import InputError, OutsideError, one_line
+
+Connection = psycopg.Connection[Any]
+
+CONNECT_S = 10
+"""How long a connection may take to be made, and a caller to wait for a free one."""
+
+MOST = 16
+"""Most connections of one `Database`."""
+
+SCRATCH = "searchmark_scratch_"
+"""Beginning of the names of scratch schemas; host, process and time follow, for people."""
+
+_PATH = """
+SELECT set_config('search_path', quote_ident(%s) || coalesce((
+    SELECT ', ' || quote_ident(nspname) FROM pg_extension
+    JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+), '') || ', public', false)
+"""
+
+
+class Database:
+    """A schema of a database; a context manager. Connections are made when they are needed.
+
+    Every connection commits by itself unless `connection.transaction()` is open, and sees the
+    tables of the schema by their bare names.
+    """
+
+    def __init__(self, dsn: str, schema: str, *, most: int = MOST) -> None:
+        self.dsn, self.schema = dsn, schema
+        if not schema or len(schema.encode()) > 63 or "\0" in schema:
+            raise InputError(f"'{schema}' is no name of a schema", fix="give 1 to 63 bytes of text")
+        self._pool = ConnectionPool(
+            dsn,
+            min_size=0,
+            max_size=most,
+            open=False,
+            timeout=CONNECT_S,
+            kwargs={"autocommit": True, "connect_timeout": CONNECT_S},
+            configure=self._configure,
+            check=ConnectionPool.check_connection,
+            name=schema,
+            reconnect_timeout=CONNECT_S,
+        )
+
+    def _configure(self, connection: Connection) -> None:
+        connection.execute(_PATH, (self.schema,))
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection; what PostgreSQL refuses inside is told as an OutsideError."""
+        with told(), self._pool.connection() as connection:
+            yield connection
+
+    def exclusive(self) -> Connection:
+        """Return a connection outside the pool, for listening and locks; the caller closes it."""
+        with told():
+            connection = connect(self.dsn)
+        try:
+            with told():
+                self._configure(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def __enter__(self) -> "Database":
+        """Return the database; the schema may not be there yet."""
+        connect(self.dsn).close()  # a pool would go on trying in the background and tell a log
+        self._pool.open(wait=False)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+
+def connect(dsn: str) -> Connection:
+    """Return one connection of its own; OutsideError where none can be made."""
+    with told():
+        return psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECT_S)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what psycopg raises into one sentence."""
+    try:
+        yield
+    except PoolTimeout:
+        raise OutsideError(
+            f"no connection to PostgreSQL became free within {CONNECT_S} s; see that it runs, "
+            "and how many connections it allows"
+        ) from None
+    except psycopg.Error as error:
+        state = f" (SQLSTATE {error.sqlstate})" if error.sqlstate else ""
+        said = one_line(str(error).strip() or type(error).__name__)
+        raise OutsideError(f"PostgreSQL says: {said}{state}") from error
+
+
+@contextmanager
+def scratch_schema(dsn: str) -> Iterator[str]:
+    """Make a schema for one evaluation, and drop it at the end whatever happens.
+
+    Its owner holds a lock on the name as long as it lives, so the schemas that killed owners left
+    behind are known by their free locks; they are dropped first.
+    """
+    name = scratch_name()
+    with connect(dsn) as keeper:
+        with told():
+            _drop_leftovers(keeper)
+            keeper.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+        try:
+            with told():
+                keeper.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+            yield name
+        finally:
+            _drop_in_any_case(dsn, keeper, name)
+
+
+def scratch_name() -> str:
+    """Return a new name: host, process and time, and a part that makes it the only one."""
+    host = re.sub(r"[^a-z0-9]+", "_", socket.gethostname().lower())[:12]
+    return f"{SCRATCH}{host}_{os.getpid()}_{int(time.time())}_{uuid4().hex[:6]}"
+
+
+def _drop_in_any_case(dsn: str, keeper: Connection, name: str) -> None:
+    """Drop the schema; where its keeper's connection was lost, over another one."""
+    try:
+        _drop(keeper, name)
+    except psycopg.Error:
+        with suppress(psycopg.Error), psycopg.connect(dsn, autocommit=True) as other:
+            _drop(other, name)  # what still cannot be dropped the next evaluation drops
+
+
+def _drop(connection: Connection, name: str) -> None:
+    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
+
+
+def _drop_leftovers(connection: Connection) -> None:
+    names = connection.execute(
+        "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
+        " AND pg_has_role(nspowner, 'USAGE')",
+        (SCRATCH,),
+    ).fetchall()
+    for (name,) in names:
+        free = connection.execute(
+            "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)
+        ).fetchone()
+        if free and free[0]:
+            try:
+                _drop(connection, name)
+            finally:
+                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (name,))

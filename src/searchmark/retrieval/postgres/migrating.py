@@ -1,0 +1,111 @@
+"""The tables of a catalog, made and changed by numbered SQL files that never change themselves."""
+
+import re
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+from psycopg import sql
+
+from searchmark.errors import InputError
+from searchmark.retrieval.postgres.connection import Connection, Database
+
+_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_migration (
+    version int PRIMARY KEY,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+
+EXTENSION_LOCK = 0x5EA4C401
+"""One for the whole database: two sessions that make an extension at once would fail."""
+
+
+class Migration(NamedTuple):
+    """One file: its number, its name, what it does."""
+
+    version: int
+    name: str
+    statements: str
+
+    @property
+    def digest(self) -> str:
+        """Return what tells a changed file from the one that was applied."""
+        return sha256(self.statements.encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """Return the files that come with the package, by number."""
+    found = []
+    for file in files("searchmark.retrieval.postgres").joinpath("migrations").iterdir():
+        if match := _NAME.fullmatch(file.name):
+            text = file.read_bytes().decode("utf-8").replace("\r\n", "\n")
+            found.append(Migration(int(match[1]), match[2], text))
+    return sorted(found)
+
+
+def migrate(database: Database, given: list[Migration] | None = None) -> list[int]:
+    """Bring the schema, made where it is missing, to the newest version; return what was applied.
+
+    Each file is applied whole or not at all. Processes that do this at once wait for each other. A
+    file that was applied and has changed since, or a version this package does not know, is an
+    InputError, and nothing is applied.
+    """
+    wanted = migrations() if given is None else given
+    with database.connection() as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (EXTENSION_LOCK,))
+        try:
+            _prepare(connection, database.schema)
+            applied = _checked(connection, database.schema, wanted)
+            todo = [one for one in wanted if one.version not in applied]
+            for one in todo:
+                _apply(connection, one)
+        finally:
+            if not connection.broken:
+                connection.execute("SELECT pg_advisory_unlock(%s)", (EXTENSION_LOCK,))
+    return [one.version for one in todo]
+
+
+def _prepare(connection: Connection, schema: str) -> None:
+    """Make the schema, the extension and the table of versions, where they are missing."""
+    there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,))
+    if there.fetchone() is None:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    extended = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+    if extended.fetchone() is None:
+        # never inside a scratch schema, which would take it along when it is dropped
+        connection.execute("CREATE EXTENSION vector SCHEMA public")
+    connection.execute(_TABLE)
+
+
+def _checked(connection: Connection, schema: str, wanted: list[Migration]) -> set[int]:
+    """Return the versions that are applied, all of them as their files say."""
+    known = {one.version: one for one in wanted}
+    applied = connection.execute("SELECT version, name, sha256 FROM schema_migration").fetchall()
+    for version, name, digest in applied:
+        if version not in known:
+            raise InputError(
+                f"the schema '{schema}' has version {version} ({name}), which this Searchmark "
+                "does not know",
+                fix="install the version that made it, or a newer one",
+            )
+        if known[version].digest != digest:
+            raise InputError(
+                f"the migration {version:04d}_{name}.sql has changed since it was applied to the "
+                f"schema '{schema}'",
+                fix="put the file back as it was, and write changes into a new one",
+            )
+    return {version for version, _, _ in applied}
+
+
+def _apply(connection: Connection, one: Migration) -> None:
+    with connection.transaction():
+        connection.execute(one.statements.encode())
+        connection.execute(
+            "INSERT INTO schema_migration (version, name, sha256) VALUES (%s, %s, %s)",
+            (one.version, one.name, one.digest),
+        )
