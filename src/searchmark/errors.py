@@ -8,6 +8,8 @@
     ├── NotComparableError  exit 4      the baseline was made from other inputs
     └── OutsideError        exit 3      the outside world: a system under test, a service
         └── SystemFailedError exit 3      a system raised, timed out or broke its contract
+            ├── SystemTimeoutError        it did not answer in time
+            └── SystemDownError           it failed so often that it is not asked any more
 
 Anything else that surfaces is our own fault (exit 5).
 """
@@ -112,6 +114,10 @@ class SystemFailedError(OutsideError):
 
 class SystemTimeoutError(SystemFailedError, TimeoutError):
     """A system under test did not answer within its time limit."""
+
+
+class SystemDownError(SystemFailedError):
+    """A system under test failed so often in a row that it is not asked any more."""
 
 
 def one_line(text: str) -> str:

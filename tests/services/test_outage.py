@@ -141,14 +141,14 @@ def journaled(folder: Path) -> list[dict[str, str]]:
     return next((c for c in calls if any(x["status"] == "error" for x in c)), [])
 
 
-def undisturbed(calm: Path, data: Path, text: str) -> int:
+def undisturbed(calm: Path, data: Path, text: str, asked_times: int = 1) -> int:
     """Run a project against a server that stays up, and return its port."""
     calm.mkdir()
     with server(calm, data) as port:
         (calm / "searchmark.toml").write_text(text.format(port=port))
         done = call("run", calm)
         assert done.returncode == 0, done.stderr
-    assert len(asked(calm)) == N_QUERIES
+    assert len(asked(calm)) == N_QUERIES * asked_times
     return port
 
 
@@ -201,19 +201,52 @@ def test_a_system_that_dies_half_way(shared: Path, tmp_path: Path, concurrency: 
     assert not Counter(asked(calm)) - Counter(asked(folder))
     assert twice.total() == DIES_AFTER - n_kept  # only what had not arrived was asked again
 
-    check_same(calm, folder)
-
-
-def check_same(calm: Path, folder: Path) -> None:
-    """Hold the results that were interrupted against the undisturbed ones."""
-    for system in ("api", "words"):
-        one, other = bundle(calm, system), bundle(folder, system)
-        assert one.name == other.name
-        for name in ("run.parquet", "scores.parquet"):
-            assert (one / name).read_bytes() == (other / name).read_bytes(), f"{system}: {name}"
+    check_same(calm, folder, "api", "words")
     calls = pl.read_parquet(bundle(folder) / "calls.parquet")
     assert calls["status"].to_list() == ["ok"] * N_QUERIES
     assert calls["size"].min() > 0  # type: ignore[operator]
     assert calls["total"].unique().len() == 1
     assert calls["warmup"].sum() >= 6  # each attempt met a cold system
+
+
+def check_same(calm: Path, folder: Path, *systems: str) -> None:
+    """Hold the results that were interrupted against the undisturbed ones."""
+    for system in systems:
+        one, other = bundle(calm, system), bundle(folder, system)
+        assert one.name == other.name
+        for name in ("run.parquet", "scores.parquet"):
+            assert (one / name).read_bytes() == (other / name).read_bytes(), f"{system}: {name}"
     assert list((folder / ".searchmark" / "journal").glob("*")) == []
+
+
+FUSION = """
+[systems.both]
+use = "hybrid"
+of = ["words", "api"]
+depth = 10
+"""
+
+
+def test_a_fusion_whose_arm_dies_is_no_fusion(shared: Path, tmp_path: Path) -> None:
+    data = shared / "data" / "web-guides"
+    text = PROJECT.replace("{data}", data.as_posix()).replace("{concurrency}", "1") + FUSION
+    calm, folder = tmp_path / "calm", tmp_path / "outage"
+    port = undisturbed(calm, data, text, asked_times=2)
+    folder.mkdir()
+
+    with server(folder, data, port, dies_after=N_QUERIES + 300):  # when it is asked as an arm
+        (folder / "searchmark.toml").write_text(text.format(port=port))
+        done = call("run", folder, "--format", "json")
+    assert done.returncode == 3, done.stderr
+    assert "system 'both' was given up after 10 failed queries in a row; 300 of" in done.stderr
+    assert "the last error: its arm 'api' is down: GET http" in done.stderr
+    systems = json.loads(done.stdout)["systems"]
+    assert systems["both"]["invalid"].startswith("the run was given up")
+    assert systems["both"]["calls"]["n_partial"] == 5  # till it was sure that the arm is down
+    assert systems["api"]["invalid"] is None
+
+    with server(folder, data, port):
+        done = call("run", folder)
+    assert done.returncode == 0, done.stderr
+    assert len(asked(folder)) == 2 * N_QUERIES  # partial answers were asked again, whole ones not
+    check_same(calm, folder, "both")

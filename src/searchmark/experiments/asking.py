@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
-from searchmark.errors import InputError, SystemFailedError, failure_text
+from searchmark.errors import InputError, SystemDownError, SystemFailedError, failure_text
 from searchmark.experiments.journal import Call
 from searchmark.systems.protocol import Answer, Hit, Query, System
 
@@ -81,13 +81,19 @@ def _failed(
         latency_ms = error.latency_ms
     return Call(
         query_id=query.query_id,
-        status="timeout" if isinstance(error, TimeoutError) else "error",
+        status=_status(error),
         latency_ms=latency_ms,
         error=_storable(failure_text(error)),
         attempts=getattr(error, "attempts", 1),
         warmup=warmup,
         batch=batch,
     )
+
+
+def _status(error: BaseException) -> str:
+    if isinstance(error, SystemDownError):
+        return "unasked"
+    return "timeout" if isinstance(error, TimeoutError) else "error"
 
 
 def _number(value: float | None) -> float | None:

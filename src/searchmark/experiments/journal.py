@@ -65,8 +65,8 @@ class Journal:
 def open_journal(path: Path) -> Iterator[Journal]:
     """Open the journal for one run, with the answers that an earlier, interrupted one left.
 
-    A last line that was cut off by a kill is dropped, and so are failed calls: they are asked
-    again. Two runs that would write the same journal at once are refused.
+    A last line that was cut off by a kill is dropped, and so are failed calls and partial answers:
+    they are asked again. Two runs that would write the same journal at once are refused.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as stream:
@@ -95,7 +95,7 @@ def _read(stream: IO[bytes]) -> dict[str, Call]:
         if not line.endswith(b"\n"):
             break
         good += len(line)
-        if not call.is_failure:
+        if not call.is_failure and not call.partial:
             calls[call.query_id] = call
     stream.truncate(good)
     return calls

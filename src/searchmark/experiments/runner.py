@@ -48,9 +48,10 @@ def ask_all(
                 workers.add([(query,) for query in found.batch])
                 continue
             for call in found:
-                journal.append(call)
                 breaker.note(call)
-            n_open -= len(found)
+                if call.status != "unasked":
+                    journal.append(call)
+                    n_open -= 1
             told(len(queries) - n_open, len(queries))
             if breaker.is_open:
                 workers.stop()
@@ -61,22 +62,27 @@ def ask_all(
 
 @dataclass(slots=True)
 class Breaker:
-    """Counts failures in a row, in the order in which calls end; open from `stop_after` on."""
+    """Counts failures in a row, in the order in which calls end; open from `stop_after` on.
+
+    It is open too where the system is down already, for whoever asked it before.
+    """
 
     stop_after: int
     n_in_row: int = 0
     last_error: str = ""
+    is_down: bool = False
 
     def note(self, call: Call) -> None:
         """Count one call."""
         self.n_in_row = self.n_in_row + 1 if call.is_failure else 0
+        self.is_down = self.is_down or call.status == "unasked"
         if call.is_failure:
             self.last_error = call.error or call.status
 
     @property
     def is_open(self) -> bool:
         """Whether no more is to be asked."""
-        return self.n_in_row >= self.stop_after
+        return self.is_down or self.n_in_row >= self.stop_after
 
 
 class _Apart(NamedTuple):
@@ -120,7 +126,7 @@ def _batches(system: System, queries: Sequence[Query], size: int) -> list[Batch]
 
 
 def _unasked(query: Query, breaker: Breaker) -> Call:
-    error = not_asked(breaker.n_in_row, breaker.last_error)
+    error = not_asked(breaker.stop_after, breaker.last_error)
     return Call(query.query_id, "unasked", 0.0, attempts=0, error=error)
 
 

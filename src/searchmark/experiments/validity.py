@@ -23,7 +23,7 @@ def failure_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) -> 
     failed = [c for c in calls if c.is_failure]
     unasked = [c for c in failed if c.status == "unasked"]
     if unasked:
-        n_done = len(calls) - len(failed)
+        n_done = sum(not (c.is_failure or c.partial) for c in calls)
         why, _, last = (unasked[0].error or "").removeprefix(NOT_ASKED).partition(LAST_ERROR)
         return (
             f"system '{system}' was given up {why}; {n_done} of {len(calls)} queries are answered "

@@ -44,7 +44,8 @@ class Workers(Generic[J, R]):
 
     def stop(self) -> None:
         """Hand out no more; what is under way is waited for a moment longer."""
-        self._ends = monotonic() + GRACE_S
+        if self._ends is None:
+            self._ends = monotonic() + GRACE_S
         self._n_expected -= self._drop()
 
     def results(self) -> Generator[R, None, None]:

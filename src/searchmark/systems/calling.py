@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from searchmark.errors import (
     InputError,
+    SystemDownError,
     SystemFailedError,
     SystemTimeoutError,
     described,
@@ -67,7 +68,9 @@ class CalledSystem:
     """A system with the limits of its calls; `inner` is the one that answers.
 
     Answers say how long the last attempt took, without waits, and how many there were. Whatever
-    fails is a SystemFailedError that says so too; only InputError and KeyboardInterrupt pass.
+    fails is a SystemFailedError that says so too; only InputError and KeyboardInterrupt pass. After
+    `stop_after` failed calls in a row it is not asked again: each further call is a SystemDownError
+    with the last message.
     """
 
     def __init__(
@@ -83,6 +86,8 @@ class CalledSystem:
         self._secrets, self._clock = secrets, clock or Clock()
         self._pace = Pace(calls.rate_per_s, self._clock)
         self._slots = _slots(calls.concurrency)
+        self._n_failed_in_row = 0
+        self._down: str | None = None
         self._limit: TimeLimit | None = None
         if calls.timeout_s is not None and not keeps_time:
             self._limit = TimeLimit(inner.name, calls.timeout_s, calls.concurrency)
@@ -115,6 +120,8 @@ class CalledSystem:
 
     def _tried(self, call: Callable[[], T], made: int = 0) -> _Done[T]:
         """Make attempts until one goes well or no further one would help; `made` were before."""
+        if self._down is not None:
+            raise _down(self._down)
         begin = self._clock.now()
         attempt = self._attempt(call)
         made += 1
@@ -123,12 +130,20 @@ class CalledSystem:
             delay = self._delay(failure, made)
             if delay is None:
                 self._note_waits(begin, attempt.seconds)
+                self._note_failure(failure)
                 raise failure from None
             self._pace.sleep(delay)
             attempt = self._attempt(call)
             made += 1
         self._note_waits(begin, attempt.seconds)
+        self._n_failed_in_row = 0
         return _Done(attempt.value, attempt.seconds, made)  # type: ignore[arg-type]  # it has one
+
+    def _note_failure(self, failure: SystemFailedError) -> None:
+        """Count it; threads that count at the same moment may lose one, which does no harm."""
+        self._n_failed_in_row += 1
+        if self._n_failed_in_row >= self.calls.stop_after:
+            self._down = str(failure)
 
     def _note_waits(self, begin: float, seconds: float) -> None:
         """Tell a system that this one is an arm of what is none of its answering time."""
@@ -237,6 +252,12 @@ def called(
     is_batch = callable(getattr(inner, "search_many", None))
     kind = CalledBatchSystem if is_batch else CalledSystem
     return kind(inner, calls, secrets, keeps_time=keeps_time, clock=clock)
+
+
+def _down(last: str) -> SystemDownError:
+    error = SystemDownError(last)
+    error.attempts, error.latency_ms = 0, 0.0
+    return error
 
 
 def _slots(concurrency: int) -> AbstractContextManager[object]:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import Problem, SystemFailedError, failure_text
+from searchmark.errors import Problem, SystemDownError, SystemFailedError, failure_text
 from searchmark.retrieval.fusion import reciprocal_rank_fusion
 from searchmark.systems.catalog import (
     Catalog,
@@ -65,9 +65,14 @@ class HybridSystem:
         return self.catalog.answer(fused, k, partial=partial)
 
     def _ask(self, arm: System, query: Query, depth: int) -> Answer | Exception:
-        """Ask one arm; what it raises is returned, so that the others still answer."""
+        """Ask one arm; what it raises is returned, so that the others still answer.
+
+        One that is down is no slip: what the others make alone would pass for the fusion.
+        """
         try:
             return arm.search(query, depth)
+        except SystemDownError as error:
+            raise SystemFailedError(f"its arm '{arm.name}' is down: {error}") from error
         except Exception as error:
             why = failure_text(error)
             _log.warning("%s: arm %s failed on %s: %s", self.name, arm.name, query.query_id, why)

@@ -31,6 +31,19 @@ def test_failed_calls_are_not_kept_so_that_they_are_asked_again(tmp_path: Path) 
     assert read(tmp_path / "j") == {"q1": OK}
 
 
+def test_partial_answers_are_asked_again_too(tmp_path: Path) -> None:
+    write(tmp_path / "j", OK, Call("q2", "ok", 1.0, ["a"], [1.0], partial=True))
+    assert read(tmp_path / "j") == {"q1": OK}
+
+
+def test_lines_of_an_earlier_format_are_read(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text(
+        '{"query_id":"q1","status":"ok","latency_ms":1.5,"doc_ids":["a","b"],"scores":[2.0,null],'
+        '"attempts":1,"error":null,"partial":false}\n'
+    )
+    assert read(tmp_path / "j") == {"q1": Call("q1", "ok", 1.5, ["a", "b"], [2.0, None])}
+
+
 @pytest.mark.parametrize("cut", [1, 5, 20])
 def test_a_line_cut_by_a_kill_is_dropped_and_written_over(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "j"

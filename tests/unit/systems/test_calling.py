@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from searchmark.data import Corpus
-from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
+from searchmark.errors import InputError, SystemDownError, SystemFailedError, SystemTimeoutError
 from searchmark.systems.calling import CalledBatchSystem, CalledSystem, called
 from searchmark.systems.pacing import Clock, Pace
 from searchmark.systems.policy import CallPolicy
@@ -259,6 +259,24 @@ def test_wrong_input_and_ctrl_c_pass() -> None:
     for error in (InputError("no such field"), KeyboardInterrupt()):
         with pytest.raises(type(error)):
             wrapped(Scripted(Time(), error), retries=3).search(QUERY, 5)
+
+
+def test_a_system_that_fails_again_and_again_is_not_asked_any_more() -> None:
+    time = Time()
+    errors = [failed("one"), failed("two"), ANSWER, failed("three"), failed("four"), failed("five")]
+    inner = Scripted(time, *errors, ANSWER)
+    system = wrapped(inner, stop_after=3)
+    for given in errors:
+        if isinstance(given, Answer):
+            system.search(QUERY, 5)  # after an answer the count begins anew
+        else:
+            with pytest.raises(SystemFailedError, match=str(given)):
+                system.search(QUERY, 5)
+    for _ in range(3):
+        with pytest.raises(SystemDownError, match="five") as raised:
+            system.search(QUERY, 5)
+        assert raised.value.attempts == 0
+    assert len(inner.starts) == 6
 
 
 def test_what_is_no_answer_is_a_failure() -> None:

@@ -12,6 +12,7 @@ from searchmark.errors import InputError, SystemFailedError
 from searchmark.experiments.asking import ask
 from searchmark.systems import SYSTEMS
 from searchmark.systems.catalog import ConstraintConfig
+from searchmark.systems.policy import CallPolicy
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Hit, Query, System
 from searchmark.systems.runfile import rankings
@@ -100,6 +101,19 @@ def test_fusion_says_partial_when_an_arm_failed_and_fails_when_all_did(tmp_path:
         ):
             pool.open("alone").search(Query("q", "stone"), 5)
         assert not pool.open("words").search(Query("q", "stone"), 5).partial
+
+
+def test_a_fusion_without_an_arm_that_is_down_is_a_failure(tmp_path: Path) -> None:
+    put_module(tmp_path, "sm_arm_down", "def search(text, k):\n    raise OSError('down')\n")
+    config = msgspec.convert({"callable": "sm_arm_down:search"}, SYSTEMS.load("python").config)
+    bad = Entry("bad", "python", config, CallPolicy(stop_after=2))
+    words = entry("words", "bm25", fields=["title"])
+    both = entry("both", "hybrid", of=["words", "bad"])
+    with opened(tmp_path, bad, words, both) as pool:
+        for _ in range(2):  # it may be a slip
+            assert pool.open("both").search(Query("q", "stone"), 5).partial
+        with pytest.raises(SystemFailedError, match="its arm 'bad' is down: OSError: down"):
+            pool.open("both").search(Query("q", "stone"), 5)
 
 
 def test_a_system_is_opened_once_and_closed_with_the_pool(tmp_path: Path) -> None:
