@@ -22,10 +22,10 @@ ORDER = (
     "experiments",
     "testing",
     "demo",
+    "web",
     "cli",
     "pytest_fixture",
     "pytest_plugin",
-    "web",
 )
 FORBIDDEN = {("retrieval", "measures"), ("retrieval", "stats")}
 """Pairs that the order allows and the design does not: retrieval knows nothing of evaluation."""

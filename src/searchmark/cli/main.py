@@ -39,6 +39,7 @@ COMMANDS = {
     "explain": ("searchmark.cli.explain:explain", "Ask an engine why it ranks a document there."),
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
+    "serve": ("searchmark.cli.serve:serve", "Answer searches over HTTP by a project's system."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),
     "schema": ("searchmark.cli.schema:schema", "Print the JSON schema of the project file."),
 }

@@ -36,7 +36,7 @@ class DenseIndex:
         self.dimension = vectors.shape[1]
         texts = np.flatnonzero(vectors.any(axis=1))  # a text without a direction resembles nothing
         texts = texts[np.argsort(owner[texts], kind="stable")]
-        self._texts = texts
+        self._texts, self.n_texts = texts, len(texts)
         self._vectors = np.ascontiguousarray(vectors[texts], np.float32)
         self._rows, self._starts = np.unique(owner[texts], return_index=True)
 

@@ -1,0 +1,200 @@
+"""The routes of the service and its OpenAPI document."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+
+from searchmark.errors import InputError, OutsideError, SearchmarkError, described, nearest
+from searchmark.version import __version__
+from searchmark.web import answers, shapes
+from searchmark.web.limits import Limits
+from searchmark.web.parameters import (
+    Parameter,
+    cursor_parameter,
+    limit_parameter,
+    read_parameters,
+    text_parameter,
+)
+from searchmark.web.refusal import Refused
+from searchmark.web.served import Served
+from searchmark.web.threads import Threads
+
+_log = logging.getLogger(__name__)
+
+PATHS = ("/discovery/search", "/discovery/resources", "/health", "/openapi.json")
+
+FAULTS = {
+    400: "A parameter is unknown, given twice, missing or has a value that cannot be.",
+    409: "The cursor continues a ranking that cannot be made at present.",
+    413: "The request has a body that is too long; none is needed.",
+    414: "The address is too long.",
+    429: "More requests than are answered; Retry-After says when to ask again.",
+    503: "The catalog cannot be asked at present, or took too long.",
+}
+RETRIED = (409, 429, 503)
+
+Answering = Callable[..., dict[str, Any]]
+
+
+def build_app(served: Served, limits: Limits, *, key: bytes | None = None) -> FastAPI:
+    """Return the application; `key` signs cursors, a new one where none is given."""
+    app = FastAPI(
+        title="Searchmark discovery",
+        version=__version__,
+        description=f"Searches the catalog by '{served.name}'.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    asker = Asker(served, limits, answers.Pages(limits, key or secrets.token_bytes(32)))
+    _add_routes(app, asker)
+    app.add_exception_handler(Refused, refused)
+    app.add_exception_handler(HTTPException, unknown)
+    app.state.asker = asker
+    return app
+
+
+class Asker:
+    """Answers requests in a bounded number of threads, each within the time limit."""
+
+    def __init__(self, served: Served, limits: Limits, pages: answers.Pages) -> None:
+        self.served, self.limits, self.pages = served, limits, pages
+        self.threads = Threads(limits.threads, "search")
+
+    def searched(self) -> tuple[Parameter, ...]:
+        """Return the parameters of a search."""
+        query = text_parameter(
+            "query", "What is searched for.", self.limits.query_chars, is_required=True
+        )
+        type_ = [p for p in self.served.filters if p.name == "type"]
+        return (query, limit_parameter(self.limits), cursor_parameter(self.limits), *type_)
+
+    def listed(self) -> tuple[Parameter, ...]:
+        """Return the parameters of a listing."""
+        page = (limit_parameter(self.limits), cursor_parameter(self.limits))
+        return (*page, *self.served.filters)
+
+    async def answer(
+        self, request: Request, known: Sequence[Parameter], answering: Answering
+    ) -> Response:
+        """Return the answer of `answering`; what is wrong is raised as Refused."""
+        values = read_parameters(request.scope["query_string"], known)
+        if known:
+            return await self.made(lambda: answering(self.served, values, known, self.pages))
+        return await self.made(lambda: answering(self.served))
+
+    async def made(self, call: Callable[[], dict[str, Any]]) -> Response:
+        """Make an answer in a thread."""
+        future = self.threads.submit(lambda: answers.as_json(call()))
+        try:
+            body = await asyncio.wait_for(asyncio.wrap_future(future), self.limits.time_s)
+        except TimeoutError:
+            raise Refused(503, f"no answer within {self.limits.time_s:g} s", after_s=1) from None
+        except Refused:
+            raise
+        except Exception as error:
+            raise told(error) from error
+        return Response(body, media_type="application/json")
+
+
+def told(error: Exception) -> Refused:
+    """Return the answer to what went wrong."""
+    if isinstance(error, InputError):
+        return Refused(400, str(error))
+    if isinstance(error, OutsideError):
+        _log.warning("the catalog cannot be asked: %s", error)
+        return Refused(503, "the catalog cannot be asked at present; try again", after_s=1)
+    _log.error("a request failed: %s", described(error), exc_info=error)
+    sentence = str(error) if isinstance(error, SearchmarkError) else "a fault of the service"
+    return Refused(500, sentence)
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Answer with a status and one sentence."""
+    assert isinstance(error, Refused)
+    body = answers.as_json({"error": error.sentence})
+    return Response(body, error.status, dict(error.headers), "application/json")
+
+
+async def unknown(request: Request, error: Exception) -> Response:
+    """Answer a path that is not there, and a method that a path does not know."""
+    assert isinstance(error, HTTPException)
+    path = request.url.path[:60]
+    if error.status_code == 404:
+        sentence = f"there is nothing at this address; {nearest(path, PATHS)}"
+    elif error.status_code == 405:
+        sentence = f"the method {request.method[:20]} is not answered here; use GET"
+    else:
+        sentence = str(error.detail)
+    body = answers.as_json({"error": sentence})
+    return Response(body, error.status_code, dict(error.headers or {}), "application/json")
+
+
+def _add_routes(app: FastAPI, asker: Asker) -> None:
+    search, listing = asker.searched(), asker.listed()
+
+    @app.get(
+        "/discovery/search",
+        operation_id="search",
+        summary="Search the catalog",
+        responses=_responses(shapes.SearchPage, *FAULTS),
+        openapi_extra={"parameters": [p.document for p in search]},
+    )
+    async def discovery_search(request: Request) -> Response:
+        return await asker.answer(request, search, answers.search)
+
+    @app.get(
+        "/discovery/resources",
+        operation_id="resources",
+        summary="List the catalog",
+        responses=_responses(shapes.ResourcePage, 400, 413, 414, 429, 503),
+        openapi_extra={"parameters": [p.document for p in listing]},
+    )
+    async def discovery_resources(request: Request) -> Response:
+        return await asker.answer(request, listing, answers.resources)
+
+    @app.get(
+        "/health",
+        operation_id="health",
+        summary="How the service is",
+        responses=_responses(shapes.HealthReport, 400, 413, 414, 429, 503),
+    )
+    async def health(request: Request) -> Response:
+        return await asker.answer(request, (), answers.health)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi(request: Request) -> Response:
+        read_parameters(request.scope["query_string"], ())
+        return Response(answers.as_json(document(app)), media_type="application/json")
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    if app.openapi_schema is None:
+        app.openapi_schema = get_openapi(
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+        )
+    return app.openapi_schema
+
+
+def _responses(shape: type, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what is answered, for the OpenAPI document."""
+    found: dict[int | str, dict[str, Any]] = {200: {"model": shape, "description": "Found."}}
+    for status in statuses:
+        found[status] = {"model": shapes.ErrorReport, "description": FAULTS[status]}
+        if status in RETRIED:
+            schema = {"type": "integer", "minimum": 1}
+            found[status]["headers"] = {
+                "Retry-After": {"description": "Seconds to wait.", "schema": schema}
+            }
+    return found

@@ -1,0 +1,155 @@
+"""The embedded index: a system of the project, asked exactly as it was evaluated."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from searchmark.data.corpus import Corpus
+from searchmark.data.filters import Filter, allowed
+from searchmark.errors import InputError, SearchmarkError, failure_text
+from searchmark.retrieval.catalogs import DEPTH, Found, Health, Mode, Page
+from searchmark.systems import SYSTEMS
+from searchmark.systems.bm25 import Config as WordsConfig
+from searchmark.systems.bm25 import open_bm25
+from searchmark.systems.dense import Config as DenseConfig
+from searchmark.systems.dense import DenseSystem
+from searchmark.systems.protocol import Answer, Context, Entry, Query, System
+from searchmark.web.arm import GuardedEncoder
+
+KINDS = ("bm25", "dense", "hybrid")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemCatalog:
+    """A catalog in memory; see `CatalogSearch`.
+
+    `words` answers where `system` has nothing but vectors and its encoder fails. `guard` is None
+    where the system has no vectors; `n_vectors` counts them.
+    """
+
+    system: System
+    corpus: Corpus
+    words: System | None
+    guard: GuardedEncoder | None
+    n_vectors: int
+    documents: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False)
+    by_id: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        rows = self.corpus.frame.to_dicts()
+        object.__setattr__(self, "documents", {row["doc_id"]: row for row in rows})
+        object.__setattr__(self, "by_id", tuple(sorted(self.documents)))
+
+    def search(
+        self,
+        text: str,
+        limit: int,
+        offset: int = 0,
+        *,
+        mode: Mode = "fused",
+        filters: tuple[Filter, ...] = (),
+    ) -> Page:
+        """Return the documents at the places `offset` to `offset + limit` of the ranking.
+
+        The ranking is the system's own, whatever the mode.
+        """
+        k = max(DEPTH, offset + limit)
+        answer, why = self._ask(Query("served", text, filters), k)
+        hits = answer.hits[offset : offset + limit]
+        found = tuple(Found(h.doc_id, h.score, self.documents[h.doc_id]) for h in hits)
+        total = len(answer.hits) if len(answer.hits) < k else None
+        return Page(found, answer.partial or self._lacks_vectors, total, why)
+
+    def browse(self, filters: tuple[Filter, ...], limit: int, after: str | None = None) -> Page:
+        """Return documents that pass the filters by ascending id, those behind the id `after`."""
+        passed = self.by_id
+        if filters:
+            mask = allowed(self.corpus.frame, filters)
+            kept = {d for d, is_in in zip(self.corpus.doc_ids, mask, strict=True) if is_in}
+            passed = tuple(d for d in self.by_id if d in kept)
+        ids = [d for d in passed if after is None or d > after][:limit]
+        return Page(tuple(Found(d, None, self.documents[d]) for d in ids), total=len(passed))
+
+    def health(self) -> Health:
+        """Return how the catalog is."""
+        generation = "" if self.guard is None else self.guard.generation.key
+        dense = "ok" if self.n_vectors or self.guard is None else "the catalog has no vectors"
+        if self.guard is not None and self.guard.why:
+            dense = self.guard.why
+        return Health(len(self.by_id), 0, 0, self.n_vectors, generation, dense)
+
+    @property
+    def _lacks_vectors(self) -> bool:
+        return self.guard is not None and not self.n_vectors
+
+    def _ask(self, query: Query, k: int) -> tuple[Answer, str]:
+        try:
+            return self.system.search(query, k), ""
+        except InputError:
+            raise
+        except SearchmarkError as error:
+            if self.words is None:
+                raise
+            return replace(self.words.search(query, k), partial=True), failure_text(error)
+
+
+@contextmanager
+def open_system(
+    systems: Mapping[str, Entry], name: str, context: Context
+) -> Iterator[SystemCatalog]:
+    """Open a built-in system of a project without the limits that hold in an evaluation."""
+    with ExitStack() as stack:
+        parts = _Parts(systems, context, stack)
+        system = parts.open(name)
+        words = None
+        if isinstance(system, DenseSystem):
+            config = systems[name].config
+            assert isinstance(config, DenseConfig)
+            words = stack.enter_context(open_bm25(name, _words_config(config), context))
+        yield SystemCatalog(system, context.corpus, words, parts.guard, parts.n_vectors)
+
+
+class _Parts:
+    """Opens a system and those it is made of, once each, their encoders guarded."""
+
+    def __init__(self, systems: Mapping[str, Entry], context: Context, stack: ExitStack) -> None:
+        self._systems, self._stack = systems, stack
+        self._context = replace(context, open=self.open)
+        self._open: dict[str, System] = {}
+        self.guard: GuardedEncoder | None = None
+        self.n_vectors = 0
+
+    def open(self, name: str) -> System:
+        if name not in self._open:
+            self._open[name] = self._guarded(self._opened(self._systems[name]))
+        return self._open[name]
+
+    def _opened(self, entry: Entry) -> System:
+        if entry.use not in KINDS:
+            raise InputError(
+                f"system '{entry.name}' is of the kind '{entry.use}', which is not served",
+                fix=f"name one of the kinds {', '.join(KINDS)}, made of such ones alone",
+            )
+        context = replace(self._context, calls=entry.calls)
+        opened = SYSTEMS.load(entry.use).open(entry.name, entry.config, context)
+        system: System = self._stack.enter_context(opened)
+        return system
+
+    def _guarded(self, system: System) -> System:
+        if not isinstance(system, DenseSystem):
+            return system
+        if self.guard is not None:
+            raise InputError("a hybrid of two dense systems is not served", fix="leave out one")
+        self.guard = GuardedEncoder(system.encoder)
+        self._stack.callback(self.guard.close)
+        self.n_vectors = system.index.n_texts
+        return replace(system, encoder=self.guard)
+
+
+def _words_config(config: DenseConfig) -> WordsConfig:
+    """Return the search by words over the fields of a search by meaning."""
+    names = [n for part in config.fields for n in ([part] if isinstance(part, str) else part)]
+    return WordsConfig(
+        fields=list(dict.fromkeys(names)), constraints=config.constraints, ties=config.ties
+    )
