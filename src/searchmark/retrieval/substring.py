@@ -22,7 +22,7 @@ class SubstringIndex:
     @classmethod
     def build(cls, fields: Mapping[str, Sequence[str]]) -> "SubstringIndex":
         """Index the values, given as one sequence a field with an entry a document."""
-        values = [_plain(value) for texts in fields.values() for value in texts]
+        values = [plain(value) for texts in fields.values() for value in texts]
         n_docs = len(values) // len(fields) if fields else 0
         ends = np.cumsum([len(value) + 1 for value in values], dtype=np.int64)
         return cls("".join(value + _END for value in values), ends, n_docs)
@@ -32,7 +32,7 @@ class SubstringIndex:
 
         A text of nothing but blanks is contained in none.
         """
-        wanted = _plain(text)
+        wanted = plain(text)
         places = list(self._places(wanted)) if wanted else []
         return np.unique(np.array(places, np.int64) % max(self.n_docs, 1))
 
@@ -45,5 +45,6 @@ class SubstringIndex:
             start = self.joined.find(wanted, int(self.ends[place]))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text as it is compared: without case and outer blanks."""
     return fold(text).replace(_END, " ").strip()
