@@ -40,6 +40,7 @@ COMMANDS = {
     "gate": ("searchmark.cli.gate:gate", "Fail where a system fell behind its baseline."),
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
     "serve": ("searchmark.cli.serve:serve", "Answer searches over HTTP by a project's system."),
+    "work": ("searchmark.cli.work:work", "Embed what waits in a PostgreSQL catalog's queue."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),
     "schema": ("searchmark.cli.schema:schema", "Print the JSON schema of the project file."),
 }

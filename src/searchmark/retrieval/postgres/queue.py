@@ -93,6 +93,12 @@ FROM embedding_job WHERE generation_id = %s AND status <> 'dead'
 """
 
 
+_DEAD = """
+SELECT doc_id, last_error FROM embedding_job WHERE generation_id = %s AND status = 'dead'
+ORDER BY not_before DESC, job_id DESC LIMIT 1
+"""
+
+
 class Patience(NamedTuple):
     """How a job that failed is tried again: when, and how often at most."""
 
@@ -210,6 +216,11 @@ def counts(connection: Connection, generation_id: int) -> Counts:
     """Return how many jobs of a generation there are."""
     row = connection.execute(_COUNTS, (generation_id,)).fetchone()
     return Counts(*row) if row else Counts(0, 0, 0)
+
+
+def last_dead(connection: Connection, generation_id: int) -> tuple[str, str] | None:
+    """Return the document of the newest dead letter and its error; None where there is none."""
+    return connection.execute(_DEAD, (generation_id,)).fetchone()
 
 
 def due_in_s(connection: Connection, generation_id: int) -> float | None:

@@ -1,5 +1,6 @@
 """A worker: claims documents from the queue, embeds their texts, writes the vectors."""
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from searchmark.retrieval.postgres.leases import held
 from searchmark.retrieval.postgres.queue import Claim, Counts, Job, Patience
 from searchmark.retrieval.postgres.vectors import Content, Made, complete, missing, read_contents
 
+_log = logging.getLogger(__name__)
+
 Floats = NDArray[np.float32]
 T = TypeVar("T")
 
@@ -28,9 +31,9 @@ T = TypeVar("T")
 class Pace(NamedTuple):
     """How much a worker claims, and for how long; when it asks, tries again and ends.
 
-    With `drain` it ends when everything is embedded or a dead letter. `poll_s` is between two looks at a queue with nothing due. After the database was lost, the
-    worker waits `reconnect_s`, then twice as long each time up to 30 s, and gives up after
-    `give_up_s` (never, where it is None).
+    With `drain` it ends when everything is embedded or a dead letter. `poll_s` is between two looks
+    at a queue with nothing due. After the database was lost, the worker waits `reconnect_s`, then
+    twice as long each time up to 30 s, and gives up after `give_up_s` (never, where it is None).
     """
 
     batch: int = 16
@@ -256,6 +259,8 @@ class Worker:
                 limit = self._pace.give_up_s
                 if not _is_lost(error) or (limit is not None and monotonic() - since > limit):
                     raise
+                if wait == self._pace.reconnect_s:
+                    _log.warning("%s; trying again", self._redact(str(error)))
             if self._stop.wait(wait):
                 return None
             wait = min(2 * wait, 30.0)

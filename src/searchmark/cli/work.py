@@ -1,0 +1,181 @@
+"""``searchmark work``: a worker that embeds what waits in a catalog's queue."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from searchmark.cli.progress import progress_bar
+from searchmark.errors import InputError, OutsideError, SearchmarkError
+
+if TYPE_CHECKING:
+    from searchmark.retrieval.postgres.connection import Database
+    from searchmark.retrieval.postgres.queue import Counts
+    from searchmark.retrieval.postgres.worker import Tally
+    from searchmark.systems.protocol import Progress
+    from searchmark.systems.secrets import Secrets
+
+GIVE_UP_S = 60.0
+"""How long --once waits for a database that went away."""
+
+
+@click.command()
+@click.option(
+    "--dsn",
+    default="${DATABASE_URL}",
+    show_default=True,
+    help="The database; name variables of the environment for what is secret.",
+)
+@click.option("--schema", default="searchmark", show_default=True, help="The catalog's schema.")
+@click.option("--model", help="The embedding model, or a folder; all-MiniLM-L6-v2 by default.")
+@click.option("--precision", type=click.Choice(["fp32", "int8"]), default="fp32", show_default=True)
+@click.option("--batch", type=click.IntRange(1, 1024), default=16, show_default=True)
+@click.option("--once", is_flag=True, help="End when nothing is left to embed.")
+@click.option("--switch", is_flag=True, help="Embed the whole catalog again by this model.")
+@click.option("--requeue", is_flag=True, help="First give dead letters new attempts.")
+def work(**given: Any) -> None:
+    """Embed the documents that wait in a PostgreSQL catalog's queue, till Ctrl-C or SIGTERM.
+
+    Several workers, on several machines, share a queue; docs/embedding-queue.md tells how.
+    Documents that cannot be embedded, and a database that is down, give exit code 3.
+    """
+    from searchmark.systems.redaction import redact_error
+    from searchmark.systems.secrets import Secrets
+
+    secrets = Secrets()
+    try:
+        with _stopping() as stopping, progress_bar() as progress:
+            done = _work(_dsn(given["dsn"], secrets), given, secrets, stopping, progress)
+    except SearchmarkError as error:
+        raise redact_error(error, secrets) from None
+    if stopping.is_interrupted:
+        raise KeyboardInterrupt
+    click.echo(_summary(done))
+    _judge(done, once=given["once"])
+
+
+class Stopping:
+    """Set by SIGTERM and by Ctrl-C; a second one ends the program at once."""
+
+    def __init__(self) -> None:
+        self.event = Event()
+        self.is_interrupted = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self.event.is_set():
+            raise KeyboardInterrupt
+        self.is_interrupted = number == signal.SIGINT
+        self.event.set()
+
+
+class Done(NamedTuple):
+    """What a worker did, what is left, and a dead letter: the document and its error."""
+
+    tally: "Tally"
+    left: "Counts"
+    dead: tuple[str, str] | None
+
+
+@contextmanager
+def _stopping() -> Iterator[Stopping]:
+    stopping = Stopping()
+    before = {n: signal.signal(n, stopping) for n in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _dsn(text: str, secrets: "Secrets") -> str:
+    from searchmark.systems.literals import literal_secret_problems
+
+    for problem in literal_secret_problems(dsn=text):
+        raise InputError(f"--dsn: {problem.message}")
+    return secrets.expand(text, key="--dsn")
+
+
+def _work(
+    dsn: str,
+    given: dict[str, Any],
+    secrets: "Secrets",
+    stopping: Stopping,
+    progress: "Progress",
+) -> Done:
+    try:
+        from searchmark.retrieval.postgres import queue
+        from searchmark.retrieval.postgres.connection import Database
+        from searchmark.retrieval.postgres.worker import Pace, adopt, work
+    except ImportError:  # psycopg, its pool, or the libpq that it needs
+        raise InputError("this needs psycopg", fix="pip install 'searchmark[postgres]'") from None
+    from searchmark.retrieval.encoders import load_encoder
+    from searchmark.retrieval.models import DEFAULT_MODEL
+
+    with Database(dsn, given["schema"]) as database:
+        _check_tables(database)
+        encoder = load_encoder(given["model"] or DEFAULT_MODEL, precision=given["precision"])
+        with database.connection() as connection:
+            generation_id = adopt(connection, encoder, switch=given["switch"])
+            if given["requeue"]:
+                queue.requeue(connection, generation_id)
+        pace = Pace(
+            batch=given["batch"],
+            drain=given["once"],
+            give_up_s=GIVE_UP_S if given["once"] else None,
+        )
+        tally = work(
+            database,
+            encoder,
+            stop=stopping.event,
+            pace=pace,
+            tell=_teller(progress),
+            redact=lambda text: secrets.excerpt(text, queue.ERROR_CHARACTERS),
+        )
+        with database.connection() as connection:
+            left = queue.counts(connection, generation_id)
+            return Done(tally, left, queue.last_dead(connection, generation_id))
+
+
+def _check_tables(database: "Database") -> None:
+    """Refuse a schema without a catalog: making one is the business of who fills it."""
+    with database.connection() as connection:
+        found = connection.execute(
+            "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'embedding_job'",
+            (database.schema,),
+        ).fetchone()
+    if found is None:
+        raise InputError(
+            f"the schema '{database.schema}' holds no catalog", fix="fill one, or give its --schema"
+        )
+
+
+def _teller(progress: "Progress") -> "Callable[[Tally, Counts], None]":
+    def tell(tally: "Tally", left: "Counts") -> None:
+        progress("embedding documents", tally.n_done, tally.n_done + left.open)
+
+    return tell
+
+
+def _summary(done: Done) -> str:
+    tally, left = done.tally, done.left
+    return (
+        f"{tally.n_done:,} documents embedded, {tally.n_failed:,} attempts failed, "
+        f"{left.open:,} left, {left.dead:,} dead letters"
+    )
+
+
+def _judge(done: Done, *, once: bool) -> None:
+    """Fail where the queue was to be emptied and was not."""
+    if once and done.left.open:
+        raise OutsideError(f"stopped with {done.left.open:,} documents left to embed")
+    if once and done.dead is not None:
+        doc_id, error = done.dead
+        raise OutsideError(
+            f"{done.left.dead:,} documents could not be embedded, such as '{doc_id}' ({error}); "
+            "mend the cause, then give --requeue"
+        )
