@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from searchmark.retrieval.catalogs import Found
+from searchmark.retrieval.catalogs import Found, Page
 from searchmark.version import __version__
 from searchmark.web.arm import Call, GuardedEncoder
 from searchmark.web.cursors import Cursors, Position
@@ -30,7 +30,8 @@ def search(
     filters = filters_of(values, known)
     with watched(served.guard, by_words_alone=start.is_lexical) as call:
         page = served.catalog.search(values["query"], limit + 1, int(start.at), filters=filters)
-    if start.at and call.why and not start.is_lexical:
+    is_lexical = bool(call.why) or _is_lexical(page)
+    if start.at and is_lexical and not start.is_lexical:
         raise Refused(
             409,
             "the ranking that this cursor continues needs the search by meaning, which is "
@@ -38,7 +39,7 @@ def search(
             after_s=1,
         )
     end = int(start.at) + limit
-    cursor = pages.cursors.write(Position(end, bool(call.why)), scope)
+    cursor = pages.cursors.write(Position(end, is_lexical), scope)
     return {
         "resources": [resource(found) for found in page.found[:limit]],
         "partialResults": page.is_partial,
@@ -82,6 +83,11 @@ def health(served: Served) -> dict[str, Any]:
         "system": served.name,
         "version": __version__,
     }
+
+
+def _is_lexical(page: Page) -> bool:
+    """Tell whether no vector counted for a partial page of a catalog that names what counted."""
+    return bool(page.why and page.found) and all(f.best_text is None for f in page.found)
 
 
 def resource(found: Found) -> dict[str, Any]:

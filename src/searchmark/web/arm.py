@@ -35,6 +35,9 @@ WAIT_S = 2.0
 FIRST_PAUSE_S, PAUSE_S = 0.1, 1.0
 """How long a failing encoder is left alone, at first and in the long run."""
 
+N_PROBES = 4
+"""So many probes may hang at a time before the next one has to wait for one of them."""
+
 KEPT = 2000
 """So many queries' vectors are kept, the latest ones."""
 
@@ -54,6 +57,7 @@ class GuardedEncoder:
     ) -> None:
         self._inner, self._wait_s, self._kept_most = inner, wait_s, kept
         self._threads = Threads(n, "encoder")
+        self._probes = Threads(N_PROBES, "probes")  # not behind searches that hang
         self._lock, self._closed, self._call = Lock(), Event(), Call()
         self._kept: OrderedDict[str, Future[Floats]] = OrderedDict()
         self._why = ""
@@ -94,6 +98,7 @@ class GuardedEncoder:
         """Ask no more."""
         self._closed.set()
         self._threads.close()
+        self._probes.close()
 
     def _vector(self, text: str) -> Floats:
         try:
@@ -158,7 +163,7 @@ class GuardedEncoder:
         """Ask until there is an answer."""
         pause = FIRST_PAUSE_S
         while not self._closed.is_set():
-            future = self._threads.submit(lambda: encode_query(self._inner, PROBE))
+            future = self._probes.submit(lambda: encode_query(self._inner, PROBE))
             try:
                 future.result(self._wait_s)
             except Exception as error:
