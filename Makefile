@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format clean lock setup setup-dev pictures bench-eval
+.PHONY: demo demo-postgres test check format clean lock setup setup-dev pictures bench-eval
 
 setup: $(VENV)/.base-stamp
 setup-dev: $(VENV)/.dev-stamp
@@ -30,6 +30,11 @@ $(VENV)/.dev-stamp: requirements/dev.txt requirements/engines.txt $(VENV)/.base-
 
 demo: setup
 	@$(BIN)/searchmark demo
+
+# On PostgreSQL with pgvector: a server started for it, or DATABASE_URL. Another project: PROJECT=...
+PROJECT ?= examples/demo-postgres
+demo-postgres: setup-dev
+	@$(BIN)/python examples/demo-postgres/run.py $(PROJECT)
 
 test: check
 	$(BIN)/python -m pytest -n 2 --doctest-modules tests src

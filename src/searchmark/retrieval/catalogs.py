@@ -31,13 +31,15 @@ class Page:
     """A part of the found documents, best first.
 
     `is_partial` says that the dense arm was needed and did not take part with all documents, `why`
-    for what reason. `total` is how many documents were found in all, None where nobody counted.
+    for what reason; `is_lexical` that it took no part at all. `total` is how many documents were
+    found in all, None where nobody counted.
     """
 
     found: tuple[Found, ...]
     is_partial: bool = False
     total: int | None = None
     why: str = ""
+    is_lexical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class EmbeddedCatalog:
             Found(self.doc_ids[row], score, self._documents[row], self._best_text(row, vector))
             for row, score in pairs
         )
-        return Page(found, bool(why), len(scored.rows), why)
+        return Page(found, bool(why), len(scored.rows), why, bool(why))
 
     def _best_text(self, row: int, vector: NDArray[np.float32] | None) -> str | None:
         if vector is None or self._dense is None:

@@ -8,6 +8,7 @@ SYSTEMS = Registry(
     builtin={
         "bm25": "searchmark.systems.bm25:BM25",
         "bm25s": "searchmark.systems.bm25s:BM25S",
+        "catalog-postgres": "searchmark.systems.catalog_postgres:CATALOG_POSTGRES",
         "chat": "searchmark.systems.chat:CHAT",
         "command": "searchmark.systems.command.system:COMMAND",
         "dense": "searchmark.systems.dense:DENSE",

@@ -22,6 +22,7 @@ from searchmark.retrieval.postgres.documents import claim_layout
 from searchmark.retrieval.postgres.facets import Condition, conditions
 from searchmark.retrieval.postgres.generations import current_id, current_key, find
 from searchmark.retrieval.postgres.lexical import Candidates, find_by_words
+from searchmark.retrieval.postgres.migrating import check_migrated
 from searchmark.retrieval.postgres.nearest import Near, TextKey, find_near
 from searchmark.retrieval.postgres.words import is_storable
 
@@ -94,6 +95,7 @@ class PostgresCatalog:
     def __init__(self, database: Database, layout: Layout, encoder: Encoder | None = None) -> None:
         self.database, self.layout, self.encoder = database, layout, encoder
         with database.connection() as connection:
+            check_migrated(connection, database.schema)
             claim_layout(connection, layout, store=False)
 
     def search(
@@ -227,7 +229,7 @@ class PostgresCatalog:
             Found(doc_id, score, fields[doc_id], texts.get(doc_id))
             for doc_id, score in zip(doc_ids, ranked.scores[offset:], strict=True)
         )
-        return Page(found, bool(why), ranked.total, why)
+        return Page(found, bool(why), ranked.total, why, bool(why) and best is None)
 
 
 def _named(best: Scored, doc_ids: Sequence[str], total: int) -> Ranked:

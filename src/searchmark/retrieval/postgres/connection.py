@@ -52,7 +52,11 @@ class Database:
             max_size=most,
             open=False,
             timeout=CONNECT_S,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_S},
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": CONNECT_S,
+                "application_name": schema,
+            },
             configure=self._configure,
             check=ConnectionPool.check_connection,
             name=schema,
@@ -154,6 +158,12 @@ def _drop_in_any_case(dsn: str, keeper: Connection, name: str) -> None:
 
 
 def _drop(connection: Connection, name: str) -> None:
+    """Drop a schema; whoever is still at work in it, such as a search given up, is ended."""
+    connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()",
+        (name,),
+    )
     connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
 
 

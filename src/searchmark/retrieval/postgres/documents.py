@@ -286,11 +286,14 @@ def _settlements(doc_id: str, value: object) -> int | None:
 
 
 def _updated(doc_id: str, value: object) -> datetime | None:
+    """Read a date as ISO 8601, or as seconds since 1970."""
     if value is None or value == "":
         return None
     try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
         found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
+    except (ValueError, OverflowError, OSError):
         raise InputError(
             f"the document '{doc_id}' has {UPDATED} {value!r:.40}",
             fix="write it as 2026-01-31T12:00:00Z",

@@ -70,6 +70,22 @@ def migrate(database: Database, given: list[Migration] | None = None) -> list[in
     return [one.version for one in todo]
 
 
+def check_migrated(connection: Connection, schema: str) -> None:
+    """See that the schema has the newest tables; InputError where it does not."""
+    there = connection.execute(
+        "SELECT to_regclass(quote_ident(%s) || '.schema_migration')", (schema,)
+    ).fetchone()
+    if there is None or there[0] is None:
+        raise InputError(f"the schema '{schema}' holds no catalog", fix="name one that does")
+    wanted = migrations()
+    missing = {one.version for one in wanted} - _checked(connection, schema, wanted)
+    if missing:
+        raise InputError(
+            f"the catalog in the schema '{schema}' lacks version {min(missing)} of its tables",
+            fix="migrate it",
+        )
+
+
 def _prepare(connection: Connection, schema: str) -> None:
     """Make the schema, the extension and the table of versions, where they are missing."""
     there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,))
