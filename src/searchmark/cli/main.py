@@ -41,6 +41,7 @@ COMMANDS = {
     "baseline": ("searchmark.cli.baseline:baseline", "Accept or show the gate's baseline."),
     "serve": ("searchmark.cli.serve:serve", "Answer searches over HTTP by a project's system."),
     "work": ("searchmark.cli.work:work", "Embed what waits in a PostgreSQL catalog's queue."),
+    "rolling": ("searchmark.cli.rolling:rolling", "Sample a live catalog and record its quality."),
     "doctor": ("searchmark.cli.doctor:doctor", "Tell what is installed and what is missing."),
     "schema": ("searchmark.cli.schema:schema", "Print the JSON schema of the project file."),
 }

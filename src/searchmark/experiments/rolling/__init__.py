@@ -1,0 +1,1 @@
+"""Rolling evaluation of a live catalog: entries sampled from it, asked for by their own words."""
