@@ -1,11 +1,16 @@
 """Servers that several tests use, started once."""
 
 import json
+import os
+import re
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,3 +124,43 @@ def lines(path: Path) -> list[str]:
 def _has_judgments(query: str, judged: list[str]) -> bool:
     query_id = json.loads(query)["_id"]
     return any(line.split("\t")[0] == query_id for line in judged)
+
+
+ADDRESS = re.compile(r"serving '.*' at (http://[^/]+)/")
+
+
+@contextmanager
+def service(project: Path, system: str, *options: str, **environment: str) -> Iterator[str]:
+    """Give the address of `searchmark serve` over the project's system, a process of its own."""
+    command = [str(Path(sys.executable).with_name("searchmark")), "serve", str(project), "--api"]
+    command += ["--system", system, "--port", "0", "--rate", "0", *options]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    said = ""
+    try:
+        for line in process.stderr:
+            said += line
+            if found := ADDRESS.match(line):
+                yield found[1]
+                break
+        else:
+            raise AssertionError(f"the service did not start: {said}")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(scope="session")
+def start_service() -> Callable[..., AbstractContextManager[str]]:
+    """What starts a service: ``with start_service(PROJECT, SYSTEM, *options) as address``."""
+    return service

@@ -101,11 +101,15 @@ def _table(record: Record, state: State, group: Group) -> Table:
     partly = "" if state == "whole" else "; only answers that were partial"
     return Table(
         f"{record.api}: {LABEL}{partly}",
-        ("asked by", "queries", *(HEADS.get(name, name) for name in names)),
+        ("asked by", "queries", *map(_head, names)),
         tuple(rows),
         rules=frozenset({len(scopes)}) if scopes else frozenset(),
         spans=spans,
     )
+
+
+def _head(measure: str) -> str:
+    return HEADS.get(measure, measure)
 
 
 def _since_table(since: Since, family: "Family") -> Table:
@@ -114,8 +118,7 @@ def _since_table(since: Since, family: "Family") -> Table:
         f"{LABEL}: now beside {since.made}, the {since.n_common:,} queries that both asked",
         ("measure", "before", "now", "delta", "p", "verdict"),
         tuple(
-            (HEADS.get(c.measure, c.measure), c.mean_a, c.mean_b, c.delta)
-            + (p_text(c.p_adjusted), c.words)
+            (_head(c.measure), c.mean_a, c.mean_b, c.delta, p_text(c.p_adjusted), c.words)
             for c in found
         ),
         signed=frozenset({3}),

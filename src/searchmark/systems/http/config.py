@@ -74,7 +74,7 @@ def settle(config: Config) -> Settled:
     tags = frozenset[str](config.tags)
     if preset is None:
         return Settled(config, template, tags)
-    names = ("ids", "scores", "partial", "total", "error", "api_key_header", "page_size")
+    names = ("ids", "scores", "partial", "total", "error", "cursor", "api_key_header", "page_size")
     given = {
         name: getattr(preset, name)
         for name in names

@@ -33,6 +33,7 @@ class Preset:
     error: str | None = None
     api_key_header: str | None = None
     page_size: int | None = None
+    cursor: str | None = None
     needs: tuple[str, ...] = ("index",)
     tags: frozenset[Tag] = frozenset()
 
@@ -181,8 +182,11 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             "The discovery API that Searchmark documents",
             method="GET",
             path="/discovery/search",
-            params={"query": "{query}", "limit": "{k}"},
+            params={"query": "{query}", "limit": "{k}", "cursor": "{cursor}"},
             ids="resources[].resource",
+            scores="resources[].score",
+            cursor="nextCursor",
+            page_size=100,
             partial="partialResults",
             total="total",
             needs=(),

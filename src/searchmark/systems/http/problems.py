@@ -35,7 +35,7 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
     settled = settle(config)
     return [
         *_missing(config, settled),
-        *_templates(config, settled.template),
+        *_templates(settled.config, settled.template),
         *_address(config, settled.template.url),
         *selection_problems(
             ids=settled.config.ids,
