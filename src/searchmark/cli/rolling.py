@@ -79,7 +79,13 @@ def rolling(api: str, form: str, digits: int, **given: Any) -> int:
     """
     from searchmark.reports.rollingtext import rolling_text
 
-    rolled = _rolled(api, given)
+    try:
+        rolled = _rolled(api, given)
+    except KeyboardInterrupt:
+        from searchmark.cli.main import INTERRUPTED
+
+        say("searchmark: error: interrupted; nothing is recorded")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(rolling_text(rolled, form, look(digits)), nl=False)
     for line in rolled.floors:
         say(f"not held: {line}")

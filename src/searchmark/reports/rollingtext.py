@@ -149,19 +149,22 @@ def _basis(record: Record) -> Iterator[str]:
         yield f"entries without a text to be asked for by: {listed(lacking)}"
     group = record.shown[1]
     if group is not None and group.n_not_found:
-        yield f"{group.n_not_found:,} of {group.n_queries:,} queries did not bring their entry back"
+        yield (
+            f"queries that did not bring their entry back: {group.n_not_found:,} of "
+            f"{group.n_queries:,}"
+        )
     if record.partial is not None:
         yield (
-            f"{record.partial.n_queries:,} answers were partial and are counted apart: a part of "
-            "the search did not take part in them"
+            f"answers that were partial, and are measured apart: {record.partial.n_queries:,}; a "
+            "part of the search did not take part in them"
         )
     if record.n_failed:
         yield (
-            f"{record.n_failed:,} searches failed and are in none of the means: "
+            f"searches that failed, and are in none of the means: {record.n_failed:,}; "
             f"{record.errors[0] if record.errors else 'nobody knows why'}"
         )
     if record.catalog.n_repeated:
-        yield f"{record.catalog.n_repeated:,} entries were listed more than once; each counts once"
+        yield f"entries that were listed again, and count once: {record.catalog.n_repeated:,}"
     latency = _latency(record.calls)
     if latency:
         yield latency

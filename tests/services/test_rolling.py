@@ -1,0 +1,98 @@
+"""`searchmark rolling` against the service, both real processes."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from searchmark.demo import place
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+Start = Callable[..., AbstractContextManager[str]]
+
+
+def rolling(folder: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [str(Path(sys.executable).with_name("searchmark")), "rolling", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "rolling.jsonl").read_text().splitlines()]
+
+
+def test_the_demo_s_entries_come_back(tmp_path: Path, start_service: Start) -> None:
+    place(tmp_path / "demo")
+    with start_service(tmp_path / "demo", "keyword") as address:
+        first = rolling(tmp_path, address, "--sample", 30, "--keep", 2)
+        assert first.returncode == 0, first.stderr
+        again = rolling(tmp_path, address, "--sample", 30, "--keep", 2, "--fail-under", "R@20=1")
+    found = records(tmp_path)
+    assert len(found) == 2
+    documents = (tmp_path / "demo" / "catalog.jsonl").read_text().splitlines()
+    ids = {json.loads(line)["_id"] for line in documents}
+    for record in found:
+        assert record["catalog"]["n_entries"] == len(ids)
+        assert {i["doc_id"] for i in record["items"]} <= ids
+        assert len({i["doc_id"] for i in record["items"]}) == 30
+        assert (record["n_failed"], record["partial"]) == (0, None)
+    assert found[0]["items"] == found[1]["items"]  # same seed, same sample, same ranks
+    # an entry holds every word of its own name and description, so that all of them are found
+    r20 = found[0]["whole"]["by_kind"]
+    assert {kind: m["R@20"]["mean"] for kind, m in r20.items()}["description"] == 1.0
+    assert again.returncode == (0 if found[1]["whole"]["measures"]["R@20"]["mean"] == 1 else 1)
+    assert "are the same on every query" in " ".join(again.stdout.split())
+
+    gone = rolling(tmp_path, address, "--retries", 0)
+    assert gone.returncode == 3
+    assert "is the server running there?" in gone.stderr
+    assert records(tmp_path) == found
+
+
+def test_two_nights_at_once_both_are_kept(tmp_path: Path, start_service: Start) -> None:
+    place(tmp_path / "demo")
+    command = [str(Path(sys.executable).with_name("searchmark")), "rolling"]
+    with start_service(tmp_path / "demo", "keyword") as address:
+        command += [address, "--sample", "10"]
+        running = [
+            subprocess.Popen(
+                command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(3)
+        ]
+        ended = [process.communicate(timeout=120)[1] for process in running]
+    assert ended == ["", "", ""]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert len(records(tmp_path)) == 3
+
+
+def test_an_interrupted_night_leaves_the_history_alone(
+    tmp_path: Path, start_service: Start
+) -> None:
+    place(tmp_path / "demo")
+    command = [str(Path(sys.executable).with_name("searchmark")), "rolling"]
+    with start_service(tmp_path / "demo", "keyword") as address:
+        assert rolling(tmp_path, address, "--sample", 5).returncode == 0
+        before = (tmp_path / "rolling.jsonl").read_bytes()
+        slow = tmp_path / "slow.toml"
+        slow.write_text(
+            f'[search]\npreset = "searchmark"\nbase = "{address}"\nrate_per_s = 2\n',
+            encoding="utf-8",
+        )
+        process = subprocess.Popen(
+            [*command, str(slow)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=4)  # at two requests a second it has minutes to go
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert told == "searchmark: error: interrupted; nothing is recorded\n"
+    assert (tmp_path / "rolling.jsonl").read_bytes() == before
