@@ -48,6 +48,7 @@ class EmbeddedCatalog:
         self._by_id = sorted(self._row)
         keys = [corpus.frame[t].to_list() for t in layout.ties if t in corpus.frame.columns]
         self._order = priority(self.doc_ids, *keys)
+        self._by_id_alone = priority(self.doc_ids)
         self._words = BM25F.build(
             {f: corpus.texts(f) for f in layout.weights},
             weights=layout.weights,
@@ -97,7 +98,8 @@ class EmbeddedCatalog:
             return self._page(near, limit, offset, vector)
         words = self._by_words(wanted.text, mask, relax=False)
         depth = max(limit + offset, DEPTH)
-        arms = [top(arm, self._order, depth).rows for arm in (words, near)]
+        # as in a hybrid of plain arms: the configured ties order what is shown
+        arms = [top(arm, self._by_id_alone, depth).rows for arm in (words, near)]
         return self._page(reciprocal_rank_fusion(arms), limit, offset, vector)
 
     def browse(self, filters: tuple[Filter, ...], limit: int, after: str | None = None) -> Page:
@@ -154,7 +156,7 @@ class EmbeddedCatalog:
         return Page(found, bool(why), len(scored.rows), why, bool(why))
 
     def _best_text(self, row: int, vector: NDArray[np.float32] | None) -> str | None:
-        if vector is None or self._dense is None:
+        if vector is None or self._dense is None or not vector.any():
             return None
         place = self._dense.best_text(vector, row)
         return None if place is None else self._texts[place]

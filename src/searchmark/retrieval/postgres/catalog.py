@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from searchmark.data.filters import Filter
 from searchmark.errors import failure_text
 from searchmark.retrieval.catalogs import DEPTH, Found, Health, Mode, Page
@@ -205,10 +203,7 @@ class PostgresCatalog:
             values |= zip(arm.doc_ids, arm.ties, strict=True)
         doc_ids = list(values)
         row = {doc_id: i for i, doc_id in enumerate(doc_ids)}
-        rankings = [
-            np.array([row[d] for d in self._ranked(arm, max(depth, DEPTH)).doc_ids], np.int64)
-            for arm in arms
-        ]
+        rankings = [[row[d] for d in _by_id_alone(arm, max(depth, DEPTH))] for arm in arms]
         fused = reciprocal_rank_fusion(rankings)
         order = priority(doc_ids, *ties.keys(list(values.values()), self.layout.ties))
         return _named(top(fused, order, depth), doc_ids, len(fused.rows))
@@ -230,6 +225,12 @@ class PostgresCatalog:
             for doc_id, score in zip(doc_ids, ranked.scores[offset:], strict=True)
         )
         return Page(found, bool(why), ranked.total, why, bool(why) and best is None)
+
+
+def _by_id_alone(arm: Candidates | Near, depth: int) -> list[str]:
+    """Return an arm of a fusion, its ties by id: the configured ones order what is shown."""
+    best = top(arm.scored, priority(arm.doc_ids), depth)
+    return [arm.doc_ids[row] for row in best.rows.tolist()]
 
 
 def _named(best: Scored, doc_ids: Sequence[str], total: int) -> Ranked:

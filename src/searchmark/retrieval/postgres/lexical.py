@@ -27,7 +27,7 @@ SELECT word, lexeme FROM unnest(%s::text[]) AS word, unnest(to_tsvector('english
 _BY_WORDS = "SELECT d.doc_id FROM document AS d WHERE {matches} {filters}"
 
 _BY_PART = """
-SELECT doc_id FROM document_plain JOIN document AS d USING (doc_id)
+SELECT DISTINCT doc_id FROM document_plain JOIN document AS d USING (doc_id)
 WHERE position(%(part)s IN plain) > 0 {filters}
 """
 
