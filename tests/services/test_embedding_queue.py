@@ -1,0 +1,328 @@
+"""Workers on one queue, as processes: each job once, nothing lost, nothing mixed."""
+
+import signal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+pytest.importorskip("psycopg_pool")
+
+from searchmark.retrieval.postgres import queue as jobs
+from searchmark.retrieval.postgres.catalog import PostgresCatalog
+from searchmark.retrieval.postgres.documents import settle, upsert
+from searchmark.retrieval.postgres.generations import current, current_id, share
+from searchmark.retrieval.postgres.vectors import Made, complete, read_contents
+from searchmark.retrieval.postgres.worker import Pace, Tally, work
+
+from .conftest import PostgresServer
+from .queue_catalog import LAYOUT, Queue, ended, open_queue, texts_of, until
+from .queue_worker import Letters
+
+DRAIN = Pace(poll_s=0.02, drain=True)
+
+
+@pytest.fixture
+def queue(postgres_server: PostgresServer) -> Iterator[Queue]:
+    with open_queue(postgres_server.dsn) as opened:
+        yield opened
+
+
+def drained(queue: Queue, encoder: Letters, pace: Pace = DRAIN) -> Tally:
+    return work(queue.database, encoder, stop=Event(), pace=pace)
+
+
+def words(n: int) -> list[str]:
+    """Return descriptions that all differ in their letters, too."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [f"{alphabet[i % 26]}{'q' * (i // 26)} reads it" for i in range(n)]
+
+
+def test_two_workers_claim_each_of_600_documents_once(queue: Queue) -> None:
+    queue.use(Letters())
+    workers = [queue.start("--nap", "0.01") for _ in range(2)]
+    ids = queue.add(*words(600))
+    until(lambda: queue.counts() == (0, 0, 0))
+    assert [ended(w, signal.SIGTERM) for w in workers] == [(0, ""), (0, "")]
+    claims = queue.claims()
+    assert Counter(doc_id for doc_id, _ in claims) == dict.fromkeys(ids, 1)
+    by_process = Counter(name.split(":")[1] for _, name in claims)
+    assert set(by_process) == {str(w.pid) for w in workers}
+    # 600 own texts, 600 from the template for descriptions
+    assert len(queue.vectors()) == 1200
+
+
+def test_what_a_killed_worker_held_is_taken_over_after_its_lease(
+    queue: Queue, tmp_path: Path
+) -> None:
+    queue.use(Letters())
+    ids = queue.add(*words(40))
+    killed = queue.start("--hang", str(tmp_path / "at-it"))
+    until((tmp_path / "at-it").exists)
+    killed.kill()
+    assert ended(killed)[0] == -signal.SIGKILL
+    held = [doc_id for doc_id, _ in queue.claims()]
+    assert len(held) == 16
+    ((lease_s,),) = queue.sql("SELECT DISTINCT lease_s FROM log")
+    assert lease_s == 120
+
+    other = queue.start()  # as long as the lease lasts, it gets the other 24
+    until(lambda: queue.counts().waiting == 0 and queue.counts().claimed == 16)
+    assert {d for d, _ in queue.claims()[16:]} == set(ids) - set(held)
+    queue.end_leases()
+    until(lambda: queue.counts() == (0, 0, 0))
+    assert ended(other, signal.SIGTERM) == (0, "")
+    claims = Counter(doc_id for doc_id, _ in queue.claims())
+    assert claims == {doc_id: 2 if doc_id in held else 1 for doc_id in ids}
+    assert {doc_id for doc_id, _, _ in queue.vectors()} == set(ids)
+
+
+def test_a_document_that_kills_its_workers_dies_alone(queue: Queue) -> None:
+    queue.use(Letters())
+    good = [*queue.add("a", "b", "c"), *queue.add("d", first=4)]
+    (bad,) = queue.add("the deadly one", first=3)
+    codes = []
+    for _ in range(8):  # five that die, one that does the rest
+        process = queue.start("--dies-of", "deadly", "--drain")
+        codes.append(ended(process)[0])
+        queue.end_leases()
+        if codes[-1] == 0:
+            break
+    assert codes == [-9] * 5 + [0]
+    assert queue.counts() == (0, 0, 1)
+    ((doc_id, attempts, error),) = queue.sql(
+        "SELECT doc_id, attempts, last_error FROM embedding_job"
+    )
+    assert (doc_id, attempts, error) == (bad, 5, jobs.LEASE_ENDED)
+    assert {doc_id for doc_id, _, _ in queue.vectors()} == set(good)
+
+
+def test_a_model_that_always_fails_ends_in_dead_letters(queue: Queue) -> None:
+    calls = []
+
+    def refuse(texts: Sequence[str]) -> None:
+        calls.append(len(texts))
+        raise RuntimeError(f"out of order, call {len(calls)}\n with sesame inside")
+
+    encoder = Letters(on=refuse)
+    queue.use(encoder)
+    queue.add("a", "b")
+    stop = Event()
+
+    def rest_passes(tally: Tally, left: jobs.Counts) -> None:
+        queue.end_waits()
+
+    tally = work(
+        queue.database,
+        encoder,
+        stop=stop,
+        pace=DRAIN,
+        tell=rest_passes,
+        redact=lambda text: text.replace("sesame", "${PASSWORD}"),
+    )
+    assert (tally.n_done, tally.n_failed) == (0, 10)
+    waits = queue.sql("SELECT doc_id, wait_s FROM log WHERE status = 'waiting' ORDER BY seq")
+    # 5 s x 2^1, 2^2, 2^3, 2^4; the fifth attempt is the last one
+    for doc_id in ("d000", "d001"):
+        assert [wait for d, wait in waits if d == doc_id] == [10, 20, 40, 80]
+    rows = queue.sql("SELECT status, attempts, last_error FROM embedding_job ORDER BY doc_id")
+    assert [row[:2] for row in rows] == [("dead", 5), ("dead", 5)]
+    # each round asks for both together (4 texts), then for each alone (2): call 15 is the last
+    assert calls == [4, 2, 2] * 5
+    assert rows[1][2] == "RuntimeError: out of order, call 15 with ${PASSWORD} inside"
+    assert drained(queue, encoder) == Tally()  # dead letters are not claimed
+    with queue.database.connection() as connection:
+        number = current_id(connection) or 0
+        assert jobs.last_dead(connection, number) == ("d001", rows[1][2])
+        assert jobs.requeue(connection, number) == 2
+    assert drained(queue, Letters()) == Tally(n_done=2)
+
+
+def test_generations_never_mix(queue: Queue) -> None:
+    old, new = Letters(), Letters(shift=13)
+    queue.use(old)
+    ids = queue.add(*("aaaa", "bbbb", "nnnn", "oooo"))
+    drained(queue, old)
+    # the old model's vector of "n" is the new one's of "a": mixed, each would find the other
+    before = queue.sql("SELECT doc_id, vector::text FROM embedding ORDER BY 1, 2")
+    queue.use(new)
+    assert queue.counts() == (4, 0, 0)
+    catalog = PostgresCatalog(queue.database, LAYOUT, new)
+    nothing_yet = catalog.search("aaaa", 10, mode="dense")
+    assert nothing_yet.is_partial
+    assert [f.doc_id for f in nothing_yet.found] == ["d000"]  # by its words
+
+    half(queue, new, 2)
+    page = catalog.search("aaaa", 10, mode="dense")
+    assert page.is_partial
+    # only the two that the new model has embedded, the one with the letter first
+    assert [f.doc_id for f in page.found] == ids[:2]
+    assert page.found[0].score == 1
+    # the old model may not be compared with what is there now
+    assert PostgresCatalog(queue.database, LAYOUT, old).search("aaaa", 10).is_partial
+
+    drained(queue, new)
+    whole = catalog.search("aaaa", 10, mode="dense")
+    assert not whole.is_partial
+    assert sorted(f.doc_id for f in whole.found) == ids
+    kept = queue.sql(
+        "SELECT doc_id, vector::text FROM embedding JOIN generation USING (generation_id)"
+        " WHERE NOT is_current ORDER BY 1, 2"
+    )
+    assert kept == before
+
+
+def half(queue: Queue, encoder: Letters, n: int) -> None:
+    """Embed `n` documents."""
+    stop = Event()
+    pace = Pace(batch=n)
+    work(queue.database, encoder, stop=stop, pace=pace, tell=lambda *_: stop.set())
+
+
+def test_a_worker_that_is_late_changes_nothing(queue: Queue) -> None:
+    encoder = Letters()
+    number = queue.use(encoder)
+    queue.add("abc")
+    with queue.database.connection() as connection:
+        late = jobs.claim(connection, number, "late")
+        content = read_contents(connection, number, ["d000"])["d000"]
+        queue.end_leases()
+        taker = jobs.claim(connection, number, "taker")
+        assert [job.attempts for job in taker.jobs] == [2]
+        wrong = Made(late.jobs[0], content, Letters(shift=1).encode(texts_of(["abc"])))
+        assert complete(connection, late, number, [wrong]) == (0, 0, 1)
+        assert jobs.fail(connection, late.jobs[0], late.token, "too late") is False
+        assert jobs.release(connection, late.token, late.jobs) == 0
+        assert jobs.extend(connection, late.token) == 0
+        assert queue.vectors() == {}
+        assert queue.sql("SELECT status, claimed_by, claim_token FROM embedding_job") == [
+            ("claimed", "taker", taker.token)
+        ]
+        right = Made(taker.jobs[0], content, encoder.encode(texts_of(["abc"])))
+        assert complete(connection, taker, number, [right]) == (1, 0, 0)
+        assert complete(connection, taker, number, [right]) == (0, 0, 1)  # and not twice
+    own, _ = encoder.encode(texts_of(["abc"]))
+    assert np.array_equal(vector(queue, "d000", "own", 0), own)
+
+
+def vector(queue: Queue, doc_id: str, kind: str, number: int) -> np.ndarray:
+    text = queue.vectors()[doc_id, kind, number]
+    return np.array(text.strip("[]").split(","), np.float32)
+
+
+def test_a_document_that_changes_while_it_is_embedded_keeps_no_old_vectors(queue: Queue) -> None:
+    new = ["zzz"]
+
+    def change(texts: Sequence[str]) -> None:
+        if new and "abc" in texts:
+            queue.add(new.pop())
+
+    encoder = Letters(on=change)
+    queue.use(encoder)
+    queue.add("abc")
+    assert drained(queue, encoder) == Tally(n_done=1, n_lost=1)
+    own, made = encoder.encode(texts_of(["zzz"]))
+    assert np.array_equal(vector(queue, "d000", "own", 0), own)
+    assert np.array_equal(vector(queue, "d000", "synthetic", 0), made)
+
+
+def test_a_change_that_enqueued_nothing_is_seen_at_the_end(queue: Queue) -> None:
+    encoder = Letters()
+    number = queue.use(encoder)
+    queue.add("abc")
+    with queue.database.connection() as connection:
+        claim = jobs.claim(connection, number, "w")
+        content = read_contents(connection, number, ["d000"])["d000"]
+        upsert(connection, [{"id": "d000", "description": "zzz"}], LAYOUT, None)
+        made = Made(claim.jobs[0], content, encoder.encode(texts_of(["abc"])))
+        assert complete(connection, claim, number, [made]) == (0, 1, 0)
+    assert queue.vectors() == {}
+    assert queue.sql("SELECT status, attempts FROM embedding_job") == [("waiting", 0)]
+
+
+def test_a_switch_waits_for_those_who_add(queue: Queue) -> None:
+    queue.use(Letters())
+    new = Letters(shift=1)
+    with queue.database.connection() as adding:
+        with adding.transaction():
+            share(adding)
+            switching = Thread(target=queue.use, args=(new,))
+            switching.start()
+            waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            until(lambda: queue.sql(waiting))
+            upsert(adding, [{"id": "d000", "description": "abc"}], LAYOUT, current_id(adding))
+        switching.join(30)
+    # enqueued for the old one, and then by the switch, which saw it, for the new one
+    rows = queue.sql(
+        "SELECT doc_id, model FROM embedding_job JOIN generation USING (generation_id)"
+    )
+    assert rows == [("d000", "letters-1")]
+
+
+def test_who_adds_for_a_generation_that_is_past_adds_for_the_current_one(queue: Queue) -> None:
+    past = queue.use(Letters())
+    now = queue.use(Letters(shift=1))
+    with queue.database.connection() as connection:
+        upsert(connection, [{"id": "d000", "description": "abc"}], LAYOUT, past)
+    assert queue.sql("SELECT generation_id FROM embedding_job") == [(now,)]
+
+
+def test_switching_back_encodes_only_what_has_changed(queue: Queue) -> None:
+    first = Letters()
+    number = queue.use(first)
+    queue.add("abc", "def")
+    drained(queue, first)
+    queue.use(Letters(shift=1))
+    queue.add("xyz")  # in place of abc, while the other generation is current
+    assert queue.use(first) == number
+    first.asked.clear()
+    assert drained(queue, first) == Tally(n_done=2)
+    assert sorted(first.asked) == sorted(texts_of(["xyz"]))
+    assert len(queue.vectors()) == 4
+
+
+def test_one_generation_is_current_when_many_switch_at_once(queue: Queue) -> None:
+    queue.add("abc")
+    threads = [Thread(target=queue.use, args=(Letters(shift=i % 3),)) for i in range(9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert queue.sql("SELECT count(*), count(*) FILTER (WHERE is_current) FROM generation") == [
+        (3, 1)
+    ]
+    assert queue.sql(
+        "SELECT count(*) FROM embedding_job JOIN generation USING (generation_id) WHERE is_current"
+    ) == [(1,)]
+    assert queue.counts() == (1, 0, 0)
+
+
+def test_a_token_of_nobody_holds_nothing(queue: Queue) -> None:
+    number = queue.use(Letters())
+    queue.add("abc")
+    with queue.database.connection() as connection:
+        claim = jobs.claim(connection, number, "w")
+        forged = jobs.Claim(uuid4(), claim.jobs)
+        assert jobs.extend(connection, forged.token) == 0
+        assert jobs.fail(connection, claim.jobs[0], forged.token, "x") is False
+        assert current(connection, Letters().generation) == number  # changes nothing
+    assert queue.counts() == (0, 1, 0)
+
+
+def test_settlements_of_200_at_once_add_up(queue: Queue) -> None:
+    queue.add("abc")
+
+    def settle_once() -> None:
+        with queue.database.connection() as connection:
+            settle(connection, "d000")
+
+    threads = [Thread(target=settle_once) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert queue.sql("SELECT settlement_count FROM document") == [(200,)]
