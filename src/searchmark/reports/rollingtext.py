@@ -65,7 +65,7 @@ def rolling_text(rolled: Rolled, form: str, look: Look = PLAIN) -> str:
         tables.append(_since_table(rolled.since, rolled.since.family))
     lists = [
         ("What it rests on", tuple(_basis(rolled.record))),
-        ("Since the record before", tuple(_changes(rolled.since))),
+        (f"Since the record before ({LABEL})", tuple(_changes(rolled.since))),
         ("Floors that are not held", tuple(rolled.floors)),
     ]
     drawing = _drawing(rolled.history)

@@ -193,6 +193,20 @@ def test_a_listing_that_fails_records_nothing(
     assert history() == []
 
 
+def test_a_page_that_fails_once_is_asked_for_again(address: str, catalog: Catalog) -> None:
+    pages = catalog.list
+    statuses = [503, 200, 503, 503]
+
+    def list_later(cursor: str) -> tuple[int, Any]:
+        status, answer = pages(cursor)
+        return (statuses.pop(0) if statuses else status), answer
+
+    catalog.list = list_later  # type: ignore[method-assign]
+    assert call(address, "--retries", 2) == 0
+    assert statuses == []
+    assert history()[0]["catalog"] == {**history()[0]["catalog"], "n_entries": 12, "n_repeated": 0}
+
+
 def test_a_server_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("http://127.0.0.1:1", "--retries", 0) == 3
     assert "is the server running there?" in capsys.readouterr().err
