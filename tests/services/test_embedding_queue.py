@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from uuid import uuid4
@@ -17,7 +17,7 @@ from searchmark.retrieval.postgres.catalog import PostgresCatalog
 from searchmark.retrieval.postgres.documents import settle, upsert
 from searchmark.retrieval.postgres.generations import current, current_id, share
 from searchmark.retrieval.postgres.vectors import Made, complete, read_contents
-from searchmark.retrieval.postgres.worker import Pace, Tally, work
+from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, work
 
 from .conftest import PostgresServer
 from .queue_catalog import LAYOUT, Queue, ended, open_queue, texts_of, until
@@ -326,3 +326,39 @@ def test_settlements_of_200_at_once_add_up(queue: Queue) -> None:
     for thread in threads:
         thread.join(60)
     assert queue.sql("SELECT settlement_count FROM document") == [(200,)]
+
+
+def test_those_who_add_and_those_who_switch_never_wait_for_each_other(queue: Queue) -> None:
+    failed: list[Exception] = []
+    queue.use(Letters())
+    ids = queue.add(*words(20))
+
+    def add(text: str) -> None:
+        queue.add(*(f"{word} {text}" for word in words(20)))
+
+    def often(call: Callable[[int], object]) -> None:
+        try:
+            for i in range(15):
+                call(i)
+        except Exception as error:
+            failed.append(error)
+
+    calls = [
+        lambda i: add(f"x{i}"),
+        lambda i: add(f"y{i}"),
+        lambda i: queue.use(Letters(shift=i % 2)),
+        lambda i: half(queue, Letters(shift=i % 2), 5) if i % 5 == 0 else None,
+    ]
+    threads = [Thread(target=often, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [e for e in failed if not isinstance(e, SupersededError)] == []
+    last = Letters()
+    queue.use(last)
+    drained(queue, last)
+    rows = queue.sql("SELECT doc_id, text_kind, text_no, text FROM document_text")
+    assert {row[0] for row in rows} == set(ids)
+    for doc_id, kind, number, text in rows:
+        assert np.array_equal(vector(queue, doc_id, kind, number), last.encode([text])[0])

@@ -13,6 +13,7 @@ from searchmark.errors import InputError
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout, TextOfDocument, text_of
 from searchmark.retrieval.postgres.connection import Connection, Database
 from searchmark.retrieval.postgres.facets import facets_of
+from searchmark.retrieval.postgres.generations import share
 from searchmark.retrieval.postgres.queue import enqueue
 from searchmark.retrieval.postgres.words import MOST_BYTES, is_storable, parts, words_for
 from searchmark.retrieval.substring import plain
@@ -107,6 +108,7 @@ def upsert(
     """
     stored = {one.doc_id: one for one in (prepare(d, layout) for d in documents)}
     with connection.transaction():
+        share(connection)  # before any document is locked: a switch waits for those
         changed = [stored[doc_id] for doc_id in _upserted(connection, stored)]
         _put_words(connection, changed)
         _put_texts(connection, changed)
