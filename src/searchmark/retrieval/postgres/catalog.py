@@ -125,7 +125,7 @@ class PostgresCatalog:
         else:
             words = self._by_words(connection, asked)
             ranked = self._fused([words, near], asked.depth)
-        best = dict(zip(near.doc_ids, near.best, strict=True))
+        best = near.best(ranked.doc_ids[offset:])
         return self._page(connection, ranked, offset, best, why)
 
     def browse(self, filters: tuple[Filter, ...], limit: int, after: str | None = None) -> Page:

@@ -1,6 +1,7 @@
 """The dense arm: exact cosine in pgvector, over the vectors of one generation."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,14 +46,25 @@ class TextKey(NamedTuple):
     number: int
 
 
-class Near(NamedTuple):
-    """Documents by meaning: scores, the text each has its score from, tie values, the total."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """Documents by meaning: scores, tie values, how many there are in all, the texts compared."""
 
     doc_ids: list[str]
     scored: Scored
-    best: list[TextKey]
     ties: list[tuple[Any, ...]]
     total: int
+    texts: list[TextKey]
+    index: DenseIndex | None
+    query: Floats
+
+    def best(self, doc_ids: Sequence[str]) -> dict[str, TextKey]:
+        """Return which text gave each of some documents its score."""
+        if self.index is None:
+            return {}
+        row = {doc_id: i for i, doc_id in enumerate(self.doc_ids)}
+        places = {d: self.index.best_text(self.query, row[d]) for d in doc_ids if d in row}
+        return {d: self.texts[place] for d, place in places.items() if place is not None}
 
 
 def find_near(
@@ -80,7 +92,7 @@ def find_near(
         "slack": SLACK,
     }
     if not query.any():
-        return Near([], Scored(np.empty(0, np.int64), np.empty(0)), [], [], 0)
+        return Near([], Scored(np.empty(0, np.int64), np.empty(0)), [], 0, [], None, query)
     rows = connection.execute(statement.encode(), given | values | names, binary=True).fetchall()
     return _scored_again(rows, query)
 
@@ -93,10 +105,9 @@ def _scored_again(rows: list[tuple[Any, ...]], query: Floats) -> Near:
     index = DenseIndex(vectors, owner, len(doc_ids))
     scored = index.scores(query)
     texts = [TextKey(row[1], row[2]) for row in rows]
-    best = [texts[index.best_text(query, i) or 0] for i in range(len(doc_ids))]
     ties = {row[0]: row[5:] for row in rows}
     total = int(rows[0][4]) if rows else 0
-    return Near(doc_ids, scored, best, [ties[d] for d in doc_ids], total)
+    return Near(doc_ids, scored, [ties[d] for d in doc_ids], total, texts, index, query)
 
 
 def vector_text(vector: Floats) -> str:
