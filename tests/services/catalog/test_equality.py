@@ -99,12 +99,11 @@ def test_the_two_catalogs_are_equal_on_the_demo(
     project = read_project(repository / "examples" / "demo-postgres")
     config: Any = project.systems["hybrid-postgres"].config
     pair = both(read_corpus(project.corpus), layout_of(config), load_encoder())
-    for text in read_queries(project.queries).texts:
-        assert_equal(pair, text, mode=mode)
-        assert_equal(pair, text, 3, 4, mode=mode)
+    for i, text in enumerate(read_queries(project.queries).texts):
+        assert_equal(pair, text, *((20, 0) if i % 2 else (3, 4)), mode=mode)
 
 
-WORDS = "rain,snow,city,forecasts,v2s,mp3,1.5,low-cost,00e51e,naïve,東京,or,the,not,½,x"
+WORDS = "rain,snow,city,forecasts,v2s,web2apps,mp3,1.5,low-cost,00e51e,naïve,東京,or,the,not,½,x"
 
 
 def documents(n: int, seed: int) -> str:
@@ -141,6 +140,7 @@ QUERIES = [
     "forecasting cities",
     "v2",
     "mp3s low cost",
+    "web2app",
     "1.5",
     "00e51e",
     "½",
