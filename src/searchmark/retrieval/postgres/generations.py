@@ -3,7 +3,7 @@
 from searchmark.retrieval.generation import SCHEME, Generation
 from searchmark.retrieval.postgres.connection import Connection
 
-_LOCK = "hashtextextended('searchmark generation ' || current_schema(), 0)"
+_LOCK = "hashtextextended('searchmark.generation ' || current_schema(), 0)"
 
 _COLUMNS = (
     "model",
