@@ -19,6 +19,7 @@ DOCUMENTS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").spl
 
 
 def words(text: str) -> list[str]:
+    """Return the words of a text in small letters."""
     return "".join(c if c.isalnum() else " " for c in text.lower()).split()
 
 
@@ -30,9 +31,12 @@ def search(query: str) -> list[tuple[str, int]]:
 
 
 class Handler(BaseHTTPRequestHandler):
+    """Answers both forms of the search."""
+
     protocol_version = "HTTP/1.1"  # keeps connections open
 
     def do_GET(self) -> None:
+        """Answer a search whose words are in the address."""
         parts = urlsplit(self.path)
         if parts.path != "/discovery/search":
             self.reply({"error": "no such path"}, 404)
@@ -43,6 +47,7 @@ class Handler(BaseHTTPRequestHandler):
         self.reply({"resources": shown, "partialResults": False, "total": len(found)})
 
     def do_POST(self) -> None:
+        """Answer a search whose words are in a JSON body."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         found = search(asked["text"])
         start = asked["from"]
@@ -51,6 +56,7 @@ class Handler(BaseHTTPRequestHandler):
         self.reply({"hits": hits, "total": len(found)})
 
     def reply(self, answer: Any, status: int = 200) -> None:
+        """Send an answer as JSON."""
         body = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -63,6 +69,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
+    """Serve until the program is ended."""
     parser = argparse.ArgumentParser(description="Serve the example's documents.")
     parser.add_argument("--port", type=int, default=8123)
     server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler)

@@ -4,13 +4,13 @@ The HTTP door is the real service, asked by the kind `http` with the preset `sea
 as small as PAGE, so that most rankings are put together out of several.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 
-from searchmark.demo import place
 from searchmark.experiments.experiment import Experiment, run_experiment
 from searchmark.project import read_project
 
@@ -24,65 +24,70 @@ Start = Callable[..., AbstractContextManager[str]]
 Doors = tuple[Experiment, Experiment]
 
 
+def head_of(text: str) -> str:
+    """Return what a project file says before its systems: the data and the measures."""
+    return text.split("[systems")[0]
+
+
 def by_http(text: str, addresses: Mapping[str, str]) -> str:
     """Return a project file whose systems are all asked over HTTP."""
-    head = text.split("[systems")[0]
     tables = [
         f'[systems.{name}]\nuse = "http"\npreset = "searchmark"\nbase = "{address}"\n'
         f"page_size = {PAGE}\ntimeout_s = 120\n"
         for name, address in addresses.items()
     ]
-    return head + "\n".join(tables)
+    return head_of(text) + "\n".join(tables)
 
 
-def through_both(folder: Path, start: Start) -> Doors:
-    """Evaluate a project through Python, and its systems through HTTP."""
-    project = read_project(folder)
-    inside = run_experiment(project, sensitivity=False)
+def through_both(folder: Path, systems: list[str], start: Start) -> Doors:
+    """Evaluate systems of a project through Python, and services of them through HTTP."""
+    inside = run_experiment(read_project(folder), systems, sensitivity=False)
     with ExitStack() as stack:
-        addresses = {name: stack.enter_context(start(folder, name)) for name in project.systems}
+        addresses = {name: stack.enter_context(start(folder, name)) for name in systems}
         text = (folder / "searchmark.toml").read_text(encoding="utf-8")
         (folder / "http.toml").write_text(by_http(text, addresses), encoding="utf-8")
         outside = run_experiment(read_project(folder / "http.toml"), sensitivity=False)
     return inside, outside
 
 
-def copied(example: Path, shared: Path, folder: Path) -> Path:
-    """Copy an example's project file, its data where they are."""
+def copied(example: Path, folder: Path) -> Path:
+    """Copy an example's project file; its data stay where they are."""
     text = (example / "searchmark.toml").read_text(encoding="utf-8")
-    text = text.replace('"../../../shared/', f'"{shared}/')
-    folder.mkdir()
+    for key in ("corpus", "queries", "qrels"):
+        given = re.search(rf'^{key} = "(.+)"$', text, re.MULTILINE)
+        assert given is not None
+        text = text.replace(given[1], (example / given[1]).resolve().as_posix())
     (folder / "searchmark.toml").write_text(text, encoding="utf-8")
     return folder
 
 
-def embedded_x402(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    shared = repository.parent / "shared"
-    folder = tmp_path_factory.mktemp("doors") / "x402"
-    return copied(repository / "examples" / "x402-catalog", shared, folder)
+PUBLISHED = ["bm25-only", "dense-only", "fused"]
+DEMO = ["keyword", "dense", "hybrid"]
 
-
-def embedded_demo(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("doors") / "demo"
-    place(folder)
-    return folder
-
-
-EMBEDDED: dict[str, Callable[[Path, pytest.TempPathFactory], Path]] = {
-    "x402-catalog": embedded_x402,
-    "demo": embedded_demo,
+PROJECTS = {
+    "x402-catalog": ("examples/x402-catalog", PUBLISHED),
+    "demo": ("src/searchmark/demo", DEMO),
+    "x402-postgres": ("examples/x402-postgres", PUBLISHED),
+    "demo-postgres": ("examples/demo-postgres", [f"{name}-postgres" for name in DEMO]),
 }
+"""What is tried -> where its project file lies, and which of its systems are asked."""
 
 
-@pytest.fixture(scope="module", params=EMBEDDED)
+@pytest.fixture(scope="module", params=PROJECTS)
 def doors(
     request: pytest.FixtureRequest,
     repository: Path,
     shared: Path,
     tmp_path_factory: pytest.TempPathFactory,
     start_service: Start,
-) -> Doors:
-    return through_both(EMBEDDED[request.param](repository, tmp_path_factory), start_service)
+) -> Iterator[Doors]:
+    where, systems = PROJECTS[request.param]
+    folder = copied(repository / where, tmp_path_factory.mktemp(request.param))
+    with pytest.MonkeyPatch.context() as environment:
+        if request.param.endswith("postgres"):
+            server = request.getfixturevalue("postgres_server")
+            environment.setenv("DATABASE_URL", server.dsn)
+        yield through_both(folder, systems, start_service)
 
 
 def test_every_query_has_the_same_ranking_and_scores(doors: Doors) -> None:
