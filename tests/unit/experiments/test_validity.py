@@ -81,6 +81,12 @@ def test_at_the_limit_a_run_counts_and_above_it_does_not() -> None:
     assert why_invalid(calls[3:], CallPolicy()) is None
 
 
+def test_the_limit_is_held_where_doubles_are_a_little_below_it() -> None:
+    # 0.29 * 100 = 28.999999999999996
+    calls = [Call(str(i), "error" if i < 29 else "ok", 1.0) for i in range(100)]
+    assert why_invalid(calls, CallPolicy(max_error_share=0.29)) is None
+
+
 def test_a_run_that_was_given_up_never_counts() -> None:
     policy = CallPolicy(max_error_share=1.0)
     left = Call("q2", "unasked", 0.0, attempts=0, error=not_asked(4, "503"))

@@ -195,7 +195,9 @@ def open_command(name: str, config: Config, context: Context) -> Iterator[System
         identity["tokenizer"] = counter.digest
     with Processes() as processes:
         if config.version:
-            identity["version"] = _version(config.version, program, processes)
+            identity["version"] = context.secrets.redact(
+                _version(config.version, program, processes)
+            )
         yield CommandSystem(
             name,
             config,

@@ -140,7 +140,7 @@ def _numbers(config: Config) -> Iterator[Problem]:
     if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):
         yield Problem("tokens", f"{config.tokens:g} is not 0 or more")
     for status in config.empty_status:
-        if not 200 <= status < 500 or status in (408, 425, 429):
+        if status not in (204, 205) and not (400 <= status < 500 and status not in (408, 425, 429)):
             yield Problem("empty_status", f"{status} cannot mean that nothing was found")
 
 

@@ -24,7 +24,7 @@ def document_of(reply: Reply, shown: str, secrets: Secrets, format: Format = "js
     if not 200 <= reply.status < 300:
         raise failed_status(reply, shown, secrets)
     body = reply.body.removeprefix(b"\xef\xbb\xbf")
-    if not body.strip() and format == "json":
+    if not body or (not body.strip() and format == "json"):
         raise SystemFailedError(
             f"{shown} answered {_named(reply.status)} with nothing; if that means no results, "
             f"set empty_status = [{reply.status}]"

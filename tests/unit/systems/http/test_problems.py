@@ -70,6 +70,7 @@ def test_good_tables() -> None:
         ({"tokens": "measured"}, "tokens", "give a number or a JMESPath"),
         ({"empty_status": [503]}, "empty_status", "503 cannot mean"),
         ({"empty_status": [429]}, "empty_status", "429 cannot mean"),
+        ({"empty_status": [200]}, "empty_status", "200 cannot mean"),
         ({"index": "shop"}, "index", "stands for a part of a preset"),
         ({"preset": "elastic"}, "preset", "did you mean 'elasticsearch'"),
         ({"redirects": "all"}, "redirects", "cannot be 'all'"),
