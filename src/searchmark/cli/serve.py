@@ -7,6 +7,7 @@ import click
 
 from searchmark.cli.output import say
 from searchmark.cli.progress import progress_bar
+from searchmark.errors import InputError
 
 
 @click.command()
@@ -23,6 +24,9 @@ from searchmark.cli.progress import progress_bar
 )
 @click.option("--dsn", help="catalog-postgres: the database, as '${DATABASE_URL}'.")
 @click.option("--schema", help="catalog-postgres: the schema that holds the catalog.")
+@click.option(
+    "--fill", is_flag=True, help="catalog-postgres: put the corpus into the schema first."
+)
 @click.option(
     "--workers",
     type=click.IntRange(0, 32),
@@ -53,17 +57,27 @@ def serve(project: Path, **given: Any) -> None:
     if not given["api"]:
         raise click.UsageError("say what to serve: --api, the discovery API")
     from searchmark.project import read_project
-    from searchmark.web.limits import Limits
-    from searchmark.web.service import Asked, run_service
+
+    try:
+        from searchmark.web.limits import Limits
+        from searchmark.web.postgres import PostgresCatalogOptions
+        from searchmark.web.service import Asked, run_service
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"serving needs {error.name}", fix="pip install 'searchmark[serve]'"
+        ) from None
 
     opened = read_project(project)
     asked = Asked(
         system=opened.shown(given["system"], opened.choose(())),
         host=given["host"],
         port=given["port"],
-        dsn=given["dsn"],
-        schema=given["schema"],
-        workers=given["workers"],
+        database=PostgresCatalogOptions(
+            dsn=given["dsn"],
+            schema=given["schema"],
+            fill=given["fill"],
+            workers=given["workers"],
+        ),
         limits=Limits(per_second=given["rate"], threads=given["threads"]),
     )
     with progress_bar() as progress:

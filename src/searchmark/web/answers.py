@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from searchmark.retrieval.catalogs import Found, Page
+from searchmark.retrieval.catalogs import Found
 from searchmark.version import __version__
 from searchmark.web.arm import Call, GuardedEncoder
 from searchmark.web.cursors import Cursors, Position
@@ -29,8 +29,10 @@ def search(
     start = pages.read(values, scope, int, Position(0))
     filters = filters_of(values, known)
     with watched(served.guard, by_words_alone=start.is_lexical) as call:
-        page = served.catalog.search(values["query"], limit + 1, int(start.at), filters=filters)
-    is_lexical = bool(call.why) or _is_lexical(page)
+        page = served.catalog.search(
+            values["query"], limit + 1, int(start.at), mode=served.mode, filters=filters
+        )
+    is_lexical = bool(call.why) or page.is_lexical
     if start.at and is_lexical and not start.is_lexical:
         raise Refused(
             409,
@@ -83,11 +85,6 @@ def health(served: Served) -> dict[str, Any]:
         "system": served.name,
         "version": __version__,
     }
-
-
-def _is_lexical(page: Page) -> bool:
-    """Tell whether no vector counted for a partial page of a catalog that names what counted."""
-    return bool(page.why and page.found) and all(f.best_text is None for f in page.found)
 
 
 def resource(found: Found) -> dict[str, Any]:

@@ -4,16 +4,18 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
-from searchmark.errors import InputError, OutsideError, SearchmarkError, described, nearest
+from searchmark.errors import InputError, OutsideError, described, nearest
 from searchmark.version import __version__
 from searchmark.web import answers, shapes
 from searchmark.web.limits import Limits
+from searchmark.web.outage import Outage
 from searchmark.web.parameters import (
     Parameter,
     cursor_parameter,
@@ -37,6 +39,9 @@ FAULTS = {
     429: "More requests than are answered; Retry-After says when to ask again.",
     503: "The catalog cannot be asked at present, or took too long.",
 }
+TOLD_EVERY_S = 5.0
+"""An outage is told in the log so often, not for every request."""
+
 RETRIED = (409, 429, 503)
 
 Answering = Callable[..., dict[str, Any]]
@@ -67,6 +72,8 @@ class Asker:
     def __init__(self, served: Served, limits: Limits, pages: answers.Pages) -> None:
         self.served, self.limits, self.pages = served, limits, pages
         self.threads = Threads(limits.threads, "search")
+        self.outage = Outage()
+        self._told_at = -TOLD_EVERY_S
 
     def searched(self) -> tuple[Parameter, ...]:
         """Return the parameters of a search."""
@@ -92,7 +99,7 @@ class Asker:
 
     async def made(self, call: Callable[[], dict[str, Any]]) -> Response:
         """Make an answer in a thread."""
-        future = self.threads.submit(lambda: answers.as_json(call()))
+        future = self.threads.submit(lambda: answers.as_json(self.outage.call(call)))
         try:
             body = await asyncio.wait_for(asyncio.wrap_future(future), self.limits.time_s)
         except TimeoutError:
@@ -100,20 +107,20 @@ class Asker:
         except Refused:
             raise
         except Exception as error:
-            raise told(error) from error
+            raise self.told(error) from error
         return Response(body, media_type="application/json")
 
-
-def told(error: Exception) -> Refused:
-    """Return the answer to what went wrong."""
-    if isinstance(error, InputError):
-        return Refused(400, str(error))
-    if isinstance(error, OutsideError):
-        _log.warning("the catalog cannot be asked: %s", error)
-        return Refused(503, "the catalog cannot be asked at present; try again", after_s=1)
-    _log.error("a request failed: %s", described(error), exc_info=error)
-    sentence = str(error) if isinstance(error, SearchmarkError) else "a fault of the service"
-    return Refused(500, sentence)
+    def told(self, error: Exception) -> Refused:
+        """Return the answer to what went wrong."""
+        if isinstance(error, InputError):
+            return Refused(400, str(error))
+        if isinstance(error, OutsideError):
+            if monotonic() - self._told_at > TOLD_EVERY_S:
+                self._told_at = monotonic()
+                _log.warning("the catalog cannot be asked: %s", error)
+            return Refused(503, "the catalog cannot be asked at present; try again", after_s=1)
+        _log.error("a request failed: %s", described(error), exc_info=error)
+        return Refused(500, "a fault of the service, which its log tells")
 
 
 async def refused(request: Request, error: Exception) -> Response:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from searchmark.retrieval.catalogs import CatalogSearch
+from searchmark.retrieval.catalogs import CatalogSearch, Mode
 from searchmark.retrieval.constraints import Constraint
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.limits import Limits
@@ -23,6 +23,7 @@ class Served:
     catalog: CatalogSearch
     filters: tuple[Parameter, ...]
     guard: GuardedEncoder | None = None
+    mode: Mode = "fused"
 
 
 def filter_parameters(

@@ -6,25 +6,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from searchmark.data.corpus import read_corpus
-from searchmark.errors import InputError
+from searchmark.errors import InputError, SearchmarkError
 from searchmark.project import Project
+from searchmark.retrieval.catalogs import Mode
 from searchmark.retrieval.constraints import Constraint
 from searchmark.systems.catalog import constraints_of
 from searchmark.systems.logrecords import redacted_logs
-from searchmark.systems.protocol import Context, Progress, System
+from searchmark.systems.protocol import Context, Entry, Progress, System
+from searchmark.systems.redaction import redact_error
 from searchmark.systems.secrets import Secrets
 from searchmark.web.app import build_app
 from searchmark.web.front import Front
 from searchmark.web.limits import Limits
+from searchmark.web.postgres import PostgresCatalogOptions, open_postgres
 from searchmark.web.running import address_of, bind, is_loopback, serve
 from searchmark.web.served import Served, filter_parameters
 from searchmark.web.systems import open_system
 
 POSTGRES = "catalog-postgres"
 
-NOISY = ("searchmark.systems.hybrid", "searchmark.retrieval")
-"""They tell of every query whose dense arm failed; the guard tells once."""
+NOISY = ("searchmark.systems.hybrid", "searchmark.retrieval.postgres.catalog", "psycopg.pool")
+"""They tell of every failed query and connection, where the service tells of an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +39,18 @@ class Asked:
     system: str
     host: str = "127.0.0.1"
     port: int = 0
-    dsn: str | None = None
-    schema: str | None = None
-    workers: int = 0
+    database: PostgresCatalogOptions = field(default_factory=PostgresCatalogOptions)
     limits: Limits = field(default_factory=Limits)
 
 
 def run_service(
-    project: Project, asked: Asked, *, say: Callable[[str], None], progress: Progress | None
+    project: Project, asked: Asked, *, say: Callable[[str], object], progress: Progress | None
 ) -> None:
     """Serve until SIGINT or SIGTERM."""
-    with bind(asked.host, asked.port) as bound, open_served(project, asked, progress) as served:
+    with (
+        bind(asked.host, asked.port) as bound,
+        open_served(project, asked, progress, say=say) as served,
+    ):
         if not is_loopback(bound):
             say(
                 f"warning: anybody who reaches {asked.host} can search this catalog; put a server "
@@ -55,7 +61,13 @@ def run_service(
 
 
 @contextmanager
-def open_served(project: Project, asked: Asked, progress: Progress | None) -> Iterator[Served]:
+def open_served(
+    project: Project,
+    asked: Asked,
+    progress: Progress | None = None,
+    *,
+    say: Callable[[str], object] = str,
+) -> Iterator[Served]:
     """Open the catalog that the named system searches."""
     secrets = Secrets()
     for name in NOISY:
@@ -65,26 +77,42 @@ def open_served(project: Project, asked: Asked, progress: Progress | None) -> It
     context = Context(
         corpus, project.folder, project.folder / ".searchmark", _nothing, progress, secrets=secrets
     )
+    filters = filter_parameters(corpus.frame, _constraints(project, asked.system), asked.limits)
     with redacted_logs(secrets):
         if entry.use == POSTGRES:
-            raise InputError("catalog-postgres is not served yet")
-        _refuse_postgres_options(asked)
+            threads = asked.limits.threads
+            opened = open_postgres(entry, asked.database, context, threads=threads, say=say)
+            with _told_without(secrets), opened as (database, guard):
+                yield Served(asked.system, database, filters, guard, _mode(entry))
+            return
+        _refuse_postgres_options(asked.database)
         with open_system(project.systems, asked.system, context) as catalog:
-            constraints = _constraints(project, asked.system)
-            filters = filter_parameters(corpus.frame, constraints, asked.limits)
             yield Served(asked.system, catalog, filters, catalog.guard)
+
+
+@contextmanager
+def _told_without(secrets: Secrets) -> Iterator[None]:
+    """Tell of a database without its password."""
+    try:
+        yield
+    except SearchmarkError as error:
+        raise redact_error(error, secrets) from None
+
+
+def _mode(entry: Entry) -> Mode:
+    mode: Mode = getattr(entry.config, "mode", "fused")
+    return mode
 
 
 def _nothing(name: str) -> System:
     raise InputError(f"system '{name}' is opened on its own")
 
 
-def _refuse_postgres_options(asked: Asked) -> None:
+def _refuse_postgres_options(options: PostgresCatalogOptions) -> None:
     """Refuse options that would be ignored."""
-    given = {"--dsn": asked.dsn, "--schema": asked.schema, "--workers": asked.workers}
-    for option, value in given.items():
+    for name, value in msgspec.structs.asdict(options).items():
         if value:
-            raise InputError(f"{option} goes with a system of the kind '{POSTGRES}' only")
+            raise InputError(f"--{name} goes with a system of the kind '{POSTGRES}' only")
 
 
 def _constraints(project: Project, name: str) -> Sequence[Constraint]:

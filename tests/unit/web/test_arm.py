@@ -42,6 +42,10 @@ def refuse(text: str) -> None:
     raise SystemFailedError("connection refused", retry=True)
 
 
+def wait_for(gate: Event) -> None:
+    gate.wait(20)
+
+
 def wait_until(holds: Callable[[], bool]) -> None:
     end = monotonic() + 30
     while not holds():

@@ -1,0 +1,165 @@
+"""The catalog in PostgreSQL, and the workers that embed what waits in its queue meanwhile."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from searchmark.errors import InputError, OutsideError, described
+from searchmark.retrieval.encoders import Encoder
+from searchmark.systems.catalog_postgres import (
+    CatalogSystem,
+    Config,
+    documents_of,
+    layout_of,
+    open_catalog_postgres,
+)
+from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.protocol import Context, Entry
+from searchmark.web.arm import GuardedEncoder
+
+if TYPE_CHECKING:
+    from searchmark.retrieval.postgres.catalog import PostgresCatalog
+    from searchmark.retrieval.postgres.connection import Database
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_DSN = "${DATABASE_URL}"
+
+END_S = 1.0
+"""How long a worker may take to give back what it has claimed when the service ends."""
+
+
+class PostgresCatalogOptions(msgspec.Struct, frozen=True):
+    """What the command line says of the database: see `searchmark serve --help`."""
+
+    dsn: str | None = None
+    schema: str | None = None
+    fill: bool = False
+    workers: int = 0
+
+
+@contextmanager
+def open_postgres(
+    entry: Entry,
+    options: PostgresCatalogOptions,
+    context: Context,
+    *,
+    threads: int,
+    say: Callable[[str], object],
+) -> "Iterator[tuple[PostgresCatalog, GuardedEncoder | None]]":
+    """Open the catalog of a system, its encoder guarded, with workers beside it."""
+    config = configured(entry, options)
+    calls = msgspec.structs.replace(entry.calls, concurrency=threads + 2 * options.workers)
+    context = replace(context, calls=calls)
+    if options.fill:
+        _fill(config, entry.name, context, say)
+    with ExitStack() as stack:
+        system = stack.enter_context(open_catalog_postgres(entry.name, config, context))
+        assert isinstance(system, CatalogSystem)
+        from searchmark.retrieval.postgres.catalog import PostgresCatalog
+
+        inner = system.catalog
+        assert isinstance(inner, PostgresCatalog)
+        if inner.encoder is None:
+            if options.workers:
+                raise InputError(f"system '{entry.name}' uses no vectors, so --workers has no use")
+            yield inner, None
+            return
+        guard = GuardedEncoder(inner.encoder, n=threads)
+        stack.callback(guard.close)
+        if options.workers:
+            stack.enter_context(_working(inner.database, inner.encoder, options.workers, context))
+        yield PostgresCatalog(inner.database, inner.layout, guard), guard
+
+
+def configured(entry: Entry, options: PostgresCatalogOptions) -> Config:
+    """Return a system's configuration with what the command line says instead."""
+    config = entry.config
+    assert isinstance(config, Config)
+    for problem in literal_secret_problems(dsn=options.dsn):
+        raise InputError(f"--dsn: {problem.message}")
+    config = msgspec.structs.replace(
+        config,
+        dsn=options.dsn or config.dsn or DEFAULT_DSN,
+        schema=options.schema or config.schema,
+    )
+    if options.fill and config.schema is None:
+        raise InputError("--fill needs a schema to fill", fix="name one with --schema")
+    return config
+
+
+def _fill(config: Config, name: str, context: Context, say: Callable[[str], object]) -> None:
+    """Make the tables where they are missing, and put new and changed documents in."""
+    try:
+        from searchmark.retrieval.postgres.connection import Database
+        from searchmark.retrieval.postgres.documents import seed
+        from searchmark.retrieval.postgres.generations import current_id
+        from searchmark.retrieval.postgres.migrating import migrate
+        from searchmark.retrieval.postgres.worker import adopt
+    except ImportError:
+        raise InputError("--fill needs psycopg", fix="pip install 'searchmark[postgres]'") from None
+    from searchmark.retrieval.encoders import load_encoder
+
+    dsn = context.secrets.expand(config.dsn, key="--dsn")
+    assert config.schema is not None
+    with Database(dsn, config.schema) as database:
+        migrate(database)
+        with database.connection() as connection:
+            generation_id = current_id(connection)
+            if generation_id is None and config.mode != "bm25":
+                folder = context.folder / config.model
+                model = str(folder) if folder.is_dir() else config.model
+                encoder = load_encoder(model, precision=config.precision)
+                generation_id = adopt(connection, encoder)
+        n = seed(database, documents_of(context.corpus), layout_of(config), generation_id)
+    say(f"'{name}': {n:,} new or changed documents put into the schema '{config.schema}'")
+
+
+@contextmanager
+def _working(database: "Database", encoder: Encoder, n: int, context: Context) -> Iterator[None]:
+    """Embed what waits in the queue in threads; they end with the service."""
+    stop = Event()
+    threads = [
+        Thread(
+            target=_work,
+            args=(database, encoder, stop, context.secrets.redact),
+            name="searchmark-worker",
+            daemon=True,
+        )
+        for _ in range(n)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(END_S / n)
+
+
+def _work(
+    database: "Database", encoder: Encoder, stop: Event, redact: Callable[[str], str]
+) -> None:
+    """Work until the end; a worker that gives up says why, and the service goes on."""
+    from searchmark.retrieval.postgres.worker import work
+
+    while not stop.is_set():
+        try:
+            work(database, encoder, stop=stop, redact=redact)
+            return
+        except OutsideError as error:
+            if not stop.is_set():
+                _log.warning("a worker failed and begins anew: %s", redact(str(error)))
+            stop.wait(5)
+        except InputError as error:
+            _log.warning("a worker ended: %s", redact(str(error)))
+            return
+        except Exception as error:
+            _log.error("a worker ended: %s", redact(described(error)))
+            return
