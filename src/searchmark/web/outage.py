@@ -1,4 +1,4 @@
-"""A catalog that is away: one request looks for it, the others need not wait for the same answer."""
+"""A catalog that is away: one request looks for it, the others need not wait for the answer."""
 
 from collections.abc import Callable
 from threading import Lock
