@@ -156,6 +156,12 @@ def of_server(url: str) -> dict[str, dict[str, Any]]:
         "rerank endpoint": {"use": "rerank", "of": "bm25", "endpoint": endpoint},
         "hybrid of http": {"use": "hybrid", "of": ["arm"]},
         "postgres": {"use": "postgres", "dsn": TOKEN, "sql": "search.sql"},
+        "catalog-postgres": {
+            "use": "catalog-postgres",
+            "dsn": f"postgresql://user:{PASSWORD}@127.0.0.1:1/db",
+            "fields": ["title"],
+            "mode": "bm25",
+        },
         "postgres password": {
             "use": "postgres",
             "dsn": f"postgresql://user:{PASSWORD}@127.0.0.1:1/db",
@@ -174,7 +180,7 @@ def of_server(url: str) -> dict[str, dict[str, Any]]:
     }
 
 
-QUIET = {"postgres password"}
+QUIET = {"catalog-postgres", "postgres password"}
 """Cases in which nothing is told that a secret would stand in: libpq keeps passwords to itself."""
 
 CASES = tuple(of_server("http://127.0.0.1:1"))
@@ -381,7 +387,7 @@ HARMFUL = (
     "odd \u00e9 \U0001f600 \u202e",
 )
 
-ELSEWHERE = {"postgres", "postgres password", "dense endpoint"}
+ELSEWHERE = {"catalog-postgres", "postgres", "postgres password", "dense endpoint"}
 """A real server takes harmful queries in tests/contract; here documents fail before queries."""
 
 
