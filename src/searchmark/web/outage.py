@@ -5,17 +5,22 @@ from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
-from searchmark.errors import OutsideError
+from searchmark.errors import OutsideError, SystemFailedError
 
 T = TypeVar("T")
 
 PAUSE_S = 1.0
 
 
-class Outage:
-    """Calls go through until one fails with an OutsideError; then one at a time, the others fail.
+AWAY = {"OperationalError", "InterfaceError"}
+"""What psycopg raises where the server cannot be reached, and not for what one search asks."""
 
-    One that goes well ends the outage. A second passes between two that look for it.
+
+class Outage:
+    """Calls go through until one finds the catalog away; then one at a time, and the others fail.
+
+    One that goes well, or fails for a reason of its own, ends the outage. A second passes between
+    two that look for it.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -30,10 +35,10 @@ class Outage:
         try:
             found = ask()
         except OutsideError as error:
-            self._leave(error, is_looking=is_looking)
+            self._leave(error if is_away(error) else None, is_looking=is_looking)
             raise
         except BaseException:
-            self._leave(self._error, is_looking=is_looking)
+            self._leave(None, is_looking=is_looking)
             raise
         self._leave(None, is_looking=is_looking)
         return found
@@ -54,3 +59,11 @@ class Outage:
             self._next_at = self._clock() + PAUSE_S
             if is_looking:
                 self._is_tried = False
+
+
+def is_away(error: OutsideError) -> bool:
+    """Tell whether any other request would fail just so: no connection, or a lost one."""
+    if isinstance(error, SystemFailedError):
+        return False
+    cause = error.__cause__
+    return cause is None or bool(AWAY & {c.__name__ for c in type(cause).__mro__})

@@ -21,6 +21,9 @@ LONGEST_HEAD = 262_144
 GRACE_S = 1
 """How long answers that are under way may take when the service ends."""
 
+DRAINED_S = 1.0
+"""So long bytes of a request that was refused for its form are still taken."""
+
 BACKLOG = 1024
 
 
@@ -80,7 +83,18 @@ def serve(app: App, bound: socket.socket) -> None:
 
 
 class JsonProtocol(H11Protocol):
-    """HTTP/1.1 whose refusal of what is no HTTP is JSON, as all our errors are."""
+    """HTTP/1.1 whose refusal of what is no HTTP is JSON, as all our errors are.
+
+    After it what still comes is read and dropped for a moment: closed over unread bytes, the
+    connection would be reset, and the answer lost with it.
+    """
+
+    _is_refused = False
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of a request."""
+        if not self._is_refused:
+            super().data_received(data)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request."""
@@ -97,7 +111,9 @@ class JsonProtocol(H11Protocol):
         )
         for part in parts:
             self.transport.write(self.conn.send(part) or b"")
-        self.transport.close()
+        self._is_refused = True
+        self.transport.write_eof()
+        self.loop.call_later(DRAINED_S, self.transport.close)
 
 
 class _Server(uvicorn.Server):

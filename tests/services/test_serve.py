@@ -1,0 +1,308 @@
+"""`searchmark serve` as a process: its beginning, its end, what it says on the wire, PostgreSQL."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from searchmark.demo import place
+
+if TYPE_CHECKING:
+    from conftest import PostgresServer
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+COMMAND = [sys.executable, "-c", "from searchmark.cli.main import main; main()", "serve"]
+SEARCH = "/discovery/search?query=weather+forecast&limit=5"
+
+Start = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    place(folder)
+    return folder
+
+
+@contextmanager
+def serving(*options: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [*COMMAND, "--api", "--port", "0", *map(str, options)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith("serving"), line + process.stderr.read()
+            yield process, line.split(" at ")[1].split("/discovery")[0]
+        finally:
+            process.kill()
+
+
+def refused(*options: str | Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [*COMMAND, *map(str, options)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def get(address: str) -> tuple[int, Any]:
+    try:
+        with urlopen(address, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def ids(answer: tuple[int, Any]) -> list[str]:
+    assert answer[0] == 200, answer
+    return [r["resource"] for r in answer[1]["resources"]]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = monotonic() + 60
+    while not holds():
+        assert monotonic() < end
+        sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_well(demo: Path, number: signal.Signals) -> None:
+    with serving(demo, "--system", "keyword") as (process, address):
+        assert ids(get(address + SEARCH))
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))):  # an idle connection holds nothing up
+            process.send_signal(number)
+            assert process.wait(15) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_a_taken_port_is_told_before_anything_is_loaded(demo: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, said = refused(demo, "--api", "--port", str(port))
+    assert code == 3
+    assert said == (
+        f"searchmark: error: the port {port} of 127.0.0.1 cannot be had: Address already in use; "
+        "give another with --port, 0 for any that is free\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "say what to serve: --api, the discovery API"),
+        (("--api", "--system", "keywrd"), "no system is called 'keywrd'"),
+        (("--api", "--dsn", "x"), "--dsn goes with a system of the kind 'catalog-postgres' only"),
+        (("--api", "--workers", "1"), "--workers goes with a system of the kind"),
+        (("--api", "--host", "no such host"), "there is no address of the name 'no such host'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    demo: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    code, said = refused(demo, *options, "--port", "0")
+    assert code == 2
+    assert said.startswith("searchmark: error: ") and said.count("\n") == 1
+    assert sentence in said
+
+
+def test_a_kind_that_is_not_served_is_told(demo: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo, tmp_path / "other")
+    project = tmp_path / "other" / "searchmark.toml"
+    text = project.read_text(encoding="utf-8").split("[gate]")[0]
+    more = '[systems.api]\nuse = "http"\npreset = "searchmark"\nbase = "http://127.0.0.1:9"\n'
+    project.write_text(text + more, encoding="utf-8")
+    code, said = refused(tmp_path / "other", "--api", "--system", "api", "--port", "0")
+    assert code == 2
+    assert "system 'api' is of the kind 'http', which is not served" in said
+
+
+def exchanged(address: str, sent: bytes) -> tuple[bytes, Any]:
+    """Send bytes; return the head and the JSON that come back."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(sent)
+        with connection.makefile("rb") as stream:
+            head = b"".join(iter(stream.readline, b"\r\n")).lower()
+            assert b"content-type: application/json" in head
+            length = int(head.partition(b"content-length:")[2].split()[0])
+            return head, json.loads(stream.read(length))
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "sentence"),
+    [
+        (b"rubbish\r\n\r\n", b"400", "this is no HTTP/1.1 request"),
+        (b"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n", b"400", "this is no HTTP/1.1 request"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"400", "this is no HTTP/1.1 request"),
+        (
+            b"GET /health?" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"414",
+            "the address has 100,007 bytes",
+        ),
+        (
+            b"GET /health HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 600_000,
+            b"400",
+            "its first lines are too long",
+        ),
+        (
+            b"GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n",
+            b"413",
+            "a long body",
+        ),
+    ],
+)
+def test_every_error_on_the_wire_is_json(
+    keyword: str, sent: bytes, status: bytes, sentence: str
+) -> None:
+    head, body = exchanged(keyword, sent)
+    assert head.split(b" ")[1] == status
+    assert list(body) == ["error"]
+    assert sentence in body["error"]
+
+
+@pytest.fixture(scope="module")
+def keyword(demo: Path, start_service: Start) -> Iterator[str]:
+    with start_service(demo, "keyword") as address:
+        yield address
+
+
+def test_filters_and_cursors_over_the_wire(keyword: str) -> None:
+    found: list[str] = []
+    target = "/discovery/resources?network=solana&max_price=0.01&limit=7"
+    cursor = ""
+    while cursor is not None:
+        status, page = get(keyword + target + (f"&cursor={cursor}" if cursor else ""))
+        found += ids((status, page))
+        assert {r["network"] for r in page["resources"]} == {"solana"}
+        assert max(r["amount"] for r in page["resources"]) <= 0.01
+        cursor = page["nextCursor"]
+    assert found == sorted(set(found))
+    assert len(found) == page["total"]
+    assert get(f"{keyword}/discovery/resources?networks=solana")[1] == {
+        "error": "there is no parameter 'networks' here; did you mean 'network'?"
+    }
+
+
+def test_a_search_by_meaning_alone_answers_by_words_when_it_has_to(
+    repository: Path, demo: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "demo"
+    shutil.copytree(demo, project)
+    command = [sys.executable, str(repository / "benchmarks" / "embedder.py"), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as encoder:
+        assert encoder.stdout is not None
+        port = encoder.stdout.readline().strip()
+        file = project / "searchmark.toml"
+        table = f'[systems.dense.endpoint]\nurl = "http://127.0.0.1:{port}/v1"\nmodel = "m"\n'
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("# What users get", f"{table}\n# What users get"), "utf-8")
+        try:
+            with serving(project, "--system", "dense") as (_, address):
+                whole = get(address + SEARCH)
+                assert whole[1]["partialResults"] is False
+                assert len(ids(whole)) == 5
+                encoder.kill()
+                encoder.wait()
+                partial = get(address + "/discovery/search?query=forecast+weather&limit=5")
+                assert partial[1]["partialResults"] is True
+                assert "svc-weather-now" in ids(partial)
+                health = get(address + "/health")[1]
+                assert health["status"] == "partial" and "127.0.0.1" in health["dense"]
+                assert get(address + SEARCH)[1] == whole[1]  # its vector is kept
+        finally:
+            encoder.kill()
+
+
+@pytest.fixture(scope="module")
+def on_postgres(
+    postgres_server: "PostgresServer", repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Give a project whose one system is the demo's catalog in PostgreSQL."""
+    return postgres_project(repository, tmp_path_factory.mktemp("on-postgres"))
+
+
+def postgres_project(repository: Path, folder: Path) -> Path:
+    example = repository / "examples" / "demo-postgres" / "searchmark.toml"
+    text = example.read_text(encoding="utf-8")
+    data = (repository / "src" / "searchmark" / "demo").as_posix()
+    (folder / "searchmark.toml").write_text(text.replace("../../src/searchmark/demo", data))
+    return folder
+
+
+SYSTEM = "hybrid-postgres"
+
+
+@pytest.mark.slow
+def test_partial_results_are_right_while_the_queue_is_worked_off(
+    on_postgres: Path, postgres_server: "PostgresServer", start_service: Start
+) -> None:
+    pytest.importorskip("onnxruntime")
+    kept = ("--schema", "served", "--dsn", "${DATABASE_URL}")
+    dsn = {"DATABASE_URL": postgres_server.dsn}
+    with start_service(on_postgres, SYSTEM, *kept, "--fill", **dsn) as address:
+        assert get(address + SEARCH)[1]["partialResults"] is True  # nobody embeds
+        health = get(address + "/health")[1]
+        assert (health["waiting"], health["vectors"], health["status"]) == (102, 0, "partial")
+
+    with (
+        start_service(on_postgres, SYSTEM, *kept, "--workers", "2", **dsn) as address,
+        postgres_server.connect() as connection,
+    ):
+        until(lambda: not get(address + SEARCH)[1]["partialResults"])
+        whole = get(address + SEARCH)
+        health = get(address + "/health")[1]
+        assert (health["waiting"], health["vectors"], health["status"]) == (0, 408, "ok")
+
+        # the dense arm fails in PostgreSQL: vectors of another length cannot be compared
+        connection.execute("SET search_path TO served, public")
+        connection.execute("CREATE TABLE kept AS SELECT * FROM embedding")
+        connection.execute("UPDATE embedding SET vector = '[1]'")
+        partial = get(address + SEARCH)
+        assert partial[1]["partialResults"] is True
+        assert ids(partial) and all("bestText" not in r for r in partial[1]["resources"])
+        connection.execute("DELETE FROM embedding")
+        connection.execute("INSERT INTO embedding SELECT * FROM kept")
+        assert get(address + SEARCH)[1] == whole[1]
+        assert whole[1]["resources"][0]["bestText"]
+
+    code, said = refused(on_postgres, "--api", "--system", SYSTEM, "--port", "0", "--fill")
+    assert (code, "--fill needs a schema to fill" in said) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_lost_database_is_told_and_found_again(
+    own_postgres_server: "PostgresServer",
+    repository: Path,
+    tmp_path: Path,
+    start_service: Start,
+) -> None:
+    project = postgres_project(repository, tmp_path)
+    kept = ("--schema", "served", "--fill", "--threads", "2")
+    dsn = {"DATABASE_URL": own_postgres_server.dsn}
+    with start_service(project, "keyword-postgres", *kept, **dsn) as address:
+        whole = get(address + SEARCH)
+        assert whole[1]["partialResults"] is False  # words need no vectors
+        own_postgres_server.kill()
+        for _ in range(3):
+            status, body = get(address + SEARCH)
+            assert (status, list(body)) == (503, ["error"])
+            assert os.fspath(own_postgres_server.dsn) not in body["error"]
+        own_postgres_server.start()
+        until(lambda: get(address + SEARCH) == whole)
