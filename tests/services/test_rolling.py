@@ -96,3 +96,37 @@ def test_an_interrupted_night_leaves_the_history_alone(
     assert process.returncode == 130
     assert told == "searchmark: error: interrupted; nothing is recorded\n"
     assert (tmp_path / "rolling.jsonl").read_bytes() == before
+
+
+def test_a_catalog_that_waits_to_be_embedded_gives_partial_answers(
+    tmp_path: Path,
+    repository: Path,
+    postgres_server: Any,
+    start_service: Start,
+) -> None:
+    pytest.importorskip("onnxruntime")
+    example = repository / "examples" / "demo-postgres" / "searchmark.toml"
+    demo = (repository / "src" / "searchmark" / "demo").as_posix()
+    text = example.read_text(encoding="utf-8").replace("../../src/searchmark/demo", demo)
+    (tmp_path / "searchmark.toml").write_text(text, encoding="utf-8")
+    schema = "rolling_waits"
+    options = ("--schema", schema, "--fill")  # and no worker that would empty the queue
+    try:
+        with start_service(
+            tmp_path, "hybrid-postgres", *options, DATABASE_URL=postgres_server.dsn
+        ) as address:
+            found = rolling(tmp_path, address, "--sample", 20)
+            floor = rolling(tmp_path, address, "--sample", 20, "--fail-under", "R@20=0")
+    finally:
+        with postgres_server.connect() as connection:
+            connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+    assert found.returncode == 0, found.stderr
+    record = records(tmp_path)[0]
+    assert record["whole"] is None
+    assert record["partial"]["n_queries"] == len(record["items"]) > 0
+    assert record["partial"]["measures"]["R@20"]["mean"] > 0.5
+    assert "known-item upper bound; only answers that were partial" in found.stdout
+    # what is partial shows of no floor that it is held, and is compared with its like
+    assert floor.returncode == 1
+    assert "no answer was whole" in floor.stderr
+    assert "all with partial answers" in " ".join(floor.stdout.split())
