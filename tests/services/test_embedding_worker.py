@@ -134,7 +134,8 @@ def test_a_lease_is_extended_as_long_as_its_worker_is_at_it(queue: Queue) -> Non
     encoder = Letters(on=on)
     queue.use(encoder)
     queue.add("a")
-    assert drained(queue, encoder, DRAIN._replace(lease_s=3)) == Tally(n_done=1)
+    pace = DRAIN._replace(lease_s=3, patience=jobs.Patience(attempts=1))
+    assert drained(queue, encoder, pace) == Tally(n_done=1)
 
 
 def test_a_worker_without_work_ends_when_another_model_takes_its_place(queue: Queue) -> None:
