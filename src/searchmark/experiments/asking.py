@@ -57,11 +57,13 @@ def _answered(
     """Return the call in Python's own types: NumPy's pass for them, but cannot be written."""
     hits = answer.hits[:depth]
     _check(answer.hits)
+    if answer.latency_ms is not None:
+        latency_ms = _latency(answer.latency_ms)
     has_tokens = any(h.tokens is not None for h in hits)
     return Call(
         query_id=query.query_id,
         status="ok" if answer.hits else "empty" if answer.is_given else "missing",
-        latency_ms=latency_ms if answer.latency_ms is None else answer.latency_ms,
+        latency_ms=latency_ms,
         doc_ids=[str.__str__(h.doc_id) for h in hits],
         scores=[None if h.score is None else float(h.score) for h in hits],
         tokens=[_number(h.tokens) for h in hits] if has_tokens else [],
@@ -98,6 +100,12 @@ def _status(error: BaseException) -> str:
 
 def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
+
+
+def _latency(value: float) -> float:
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"its latency is {value} ms")
+    return float(value)
 
 
 def _check(hits: Sequence[Hit]) -> None:

@@ -1,7 +1,7 @@
 """Jobs worked off by several threads that never keep the program from ending."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from queue import Empty, SimpleQueue
+from queue import Empty, LifoQueue, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import Generic, NamedTuple, TypeVar
@@ -28,7 +28,7 @@ class Workers(Generic[J, R]):
 
     def __init__(self, work: Callable[[J], R], jobs: Sequence[J], n: int) -> None:
         self._work = work
-        self._jobs: SimpleQueue[J | None] = SimpleQueue()
+        self._jobs: LifoQueue[J | None] = LifoQueue()
         self._results: SimpleQueue[R | _Raised] = SimpleQueue()
         self._n_threads = min(n, len(jobs))
         self._n_expected = 0
@@ -36,10 +36,10 @@ class Workers(Generic[J, R]):
         self.add(jobs)
 
     def add(self, jobs: Sequence[J]) -> None:
-        """Hand out more jobs."""
+        """Hand out more jobs, in their order and before those that wait."""
         if self._ends is None:
             self._n_expected += len(jobs)
-            for job in jobs:
+            for job in reversed(jobs):
                 self._jobs.put(job)
 
     def stop(self) -> None:

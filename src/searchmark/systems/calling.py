@@ -37,13 +37,17 @@ LONGEST_TOLD = 1000
 T = TypeVar("T")
 
 
-class _Waits(local):
-    """Seconds a thread spent in calls of systems beyond their last attempts: waits and retries."""
+class _Thread(local):
+    """Of a thread: in how many calls it is, one inside the other, as a hybrid asks its arms.
 
-    seconds: float = 0.0
+    And the seconds that it spent in calls beyond their last attempts: waits and retries.
+    """
+
+    n_calls: int = 0
+    waited: float = 0.0
 
 
-_WAITS = _Waits()
+_HERE = _Thread()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,10 @@ class _Done(Generic[T]):
 class CalledSystem:
     """A system with the limits of its calls; `inner` is the one that answers.
 
-    Answers say how long the last attempt took, without waits, and how many there were. Whatever
-    fails is a SystemFailedError that says so too; only InputError and KeyboardInterrupt pass. After
-    `stop_after` failed calls in a row it is not asked again: each further call is a SystemDownError
-    with the last message.
+    Answers say how long the last attempt took, without waits, unless the system measured that
+    itself, and how many attempts there were. Whatever fails is a SystemFailedError that says so
+    too; only InputError and KeyboardInterrupt pass. After `stop_after` failed calls in a row it is
+    not asked again: each further call is a SystemDownError with the last message.
     """
 
     def __init__(
@@ -151,7 +155,7 @@ class CalledSystem:
 
     def _note_waits(self, begin: float, seconds: float) -> None:
         """Tell a system that this one is an arm of what is none of its answering time."""
-        _WAITS.seconds += self._clock.now() - begin - seconds
+        _HERE.waited += self._clock.now() - begin - seconds
 
     def _attempt(self, call: Callable[[], T]) -> _Attempt[T]:
         """Make one attempt when there is a turn for it."""
@@ -168,13 +172,16 @@ class CalledSystem:
             return made[0]
 
     def _measured(self, call: Callable[[], T]) -> _Attempt[T]:
-        waited, start = _WAITS.seconds, self._clock.now()
+        waited, start = _HERE.waited, self._clock.now()
         value = error = None
+        _HERE.n_calls += 1
         try:
             value = call()
         except BaseException as raised:
             error = raised
-        seconds = self._clock.now() - start - (_WAITS.seconds - waited)
+        finally:
+            _HERE.n_calls -= 1
+        seconds = self._clock.now() - start - (_HERE.waited - waited)
         return _Attempt(value, error, max(seconds, 0.0))
 
     def _failure(self, error: BaseException, attempts: int, seconds: float) -> SystemFailedError:
@@ -269,7 +276,11 @@ def _slots(concurrency: int) -> AbstractContextManager[object]:
 
 
 def _noted(answer: Answer, done: _Done[T]) -> Answer:
-    return replace(answer, latency_ms=done.seconds * 1000.0, attempts=done.attempts)
+    took: float | None = None
+    if not _HERE.n_calls:  # an arm's answer may be passed on, and its latency is not the whole's
+        own = answer.latency_ms  # of a program: from its start to its end
+        took = done.seconds * 1000.0 if own is None else own
+    return replace(answer, latency_ms=took, attempts=done.attempts)
 
 
 def _checked(answer: object) -> Answer:

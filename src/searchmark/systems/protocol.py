@@ -52,8 +52,8 @@ class Answer:
 
     `is_given` is False where the system was never asked: a query that a run file does not hold.
     `total` is how many documents the system says match, `size` the length of its raw answer in
-    bytes, both None where nobody knows. Whoever calls a system notes how long it took and the
-    how-manyth attempt it was.
+    bytes, both None where nobody knows. Whoever calls a system notes the how-manyth attempt it was
+    and, where the system did not measure it, how long it took.
     """
 
     hits: tuple[Hit, ...]

@@ -13,8 +13,10 @@ from searchmark.errors import InputError, SystemFailedError
 from searchmark.experiments.asking import ask
 from searchmark.experiments.journal import Call, open_journal
 from searchmark.experiments.runner import ask_all
+from searchmark.systems.calling import called
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Hit, Query
+from searchmark.systems.secrets import Secrets
 
 
 class Scripted:
@@ -161,6 +163,12 @@ def test_a_call_records_what_the_caller_and_the_system_say() -> None:
     assert ask(Scripted({"1": error}), Query("1", "t"), 5) == Call(
         "1", "error", 2.5, attempts=4, error="http://x answered 503"
     )
+
+
+@pytest.mark.parametrize("latency", [-1.0, float("nan"), float("inf")])
+def test_a_latency_that_is_none_is_a_failure(latency: float) -> None:
+    call = ask(Scripted({"1": Answer((), latency_ms=latency)}), Query("1", "t"), 5)
+    assert (call.status, call.error) == ("error", f"ValueError: its latency is {latency} ms")
 
 
 @pytest.mark.parametrize("tokens", [-1.0, float("nan"), float("inf")])
@@ -313,6 +321,20 @@ def test_batches_and_one_by_one_where_a_batch_fails(tmp_path: Path, concurrency:
     assert [c.status for c in calls] == ["ok", "error", "error", "ok", "ok", "ok", "ok"]
     assert [c.batch for c in calls] == [3, 3, 3, 1, 1, 1, 1]
     assert calls[0].latency_ms == calls[1].latency_ms  # of the whole call
+
+
+def test_one_bad_query_in_every_batch_is_no_dead_system(tmp_path: Path) -> None:
+    # 4 batches, each of which its first query spoils; one by one all but those go well
+    ids = "a12b34c56d78"
+    script = {**dict.fromkeys(ids, ANSWER), **dict.fromkeys("abcd", OSError("bad"))}
+    inner = Batching(script, refused="abcd")
+    limits = CallPolicy(batch=3, stop_after=3)
+    with open_journal(tmp_path / "j") as journal:
+        system = called(inner, limits, Secrets({}))
+        calls = ask_all(system, queries(*ids), 5, journal, calls=limits)
+    assert inner.batches == ["a12", "b34", "c56", "d78"]
+    assert inner.asked == list(ids)  # of each batch at once, or else three failed ones make a row
+    assert [c.status for c in calls] == ["error", "ok", "ok"] * 4
 
 
 def test_a_system_without_batches_is_asked_one_by_one(tmp_path: Path) -> None:

@@ -88,6 +88,15 @@ def test_what_can_be_retried_is_and_the_answer_says_so() -> None:
     assert time.waits == [0.5, 1.0]  # the longest that are drawn: 0.5 * 2^0, 0.5 * 2^1
 
 
+def test_a_latency_that_an_adapter_measured_itself_counts() -> None:
+    time = Time()
+    own = Answer(
+        (Hit("a", 1.0),), latency_ms=40.0, attempts=7
+    )  # attempts are the caller's to count
+    answer = wrapped(Scripted(time, own, takes=0.25)).search(QUERY, 5)
+    assert (answer.latency_ms, answer.attempts) == (40.0, 1)
+
+
 def test_a_wait_is_drawn_from_nothing_to_twice_the_one_before_but_never_more_than_30_s() -> None:
     time = Time()
     drawn: list[tuple[float, float]] = []

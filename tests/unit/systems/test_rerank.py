@@ -18,6 +18,7 @@ from searchmark.systems import SYSTEMS
 from searchmark.systems.http.wire import Outgoing, Reply, Wire
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Answer, Entry, Kind, Query
+from searchmark.systems.python import Config as PythonConfig
 from searchmark.systems.runfile import Config as RunConfig
 from searchmark.testing import MisbehavingServer
 
@@ -84,6 +85,23 @@ def test_what_lies_behind_the_depth_follows_as_it_was(ask: Callable[..., Answer]
     assert found == [("d2", 3.0), ("d1", 2.0), ("d3", None), ("d4", None), ("d9", None)]
     assert pairs(ask(LENGTHS, k=1, depth=4)) == [("d4", 4.0)]  # more are scored than are asked for
     assert pairs(ask(LENGTHS, fields=["text"], depth=4))[:2] == [("d4", 3.0), ("d2", 2.0)]
+
+
+def test_the_first_stages_latency_is_not_its_own(tmp_path: Path) -> None:
+    answer = "def search(q, k): return Answer((), latency_ms=9e9)"
+    slow = f"from searchmark.systems.protocol import Answer\n{answer}"
+    (tmp_path / "sm_slow.py").write_text(slow)
+    (tmp_path / "sm_unused.py").write_text(LENGTHS)
+    keys = {"of": "old", "callable": "sm_unused:score"}
+    entries = {
+        "old": Entry("old", "python", PythonConfig(callable="sm_slow:search")),
+        "best": Entry("best", "rerank", msgspec.convert(keys, SYSTEMS.load("rerank").config)),
+    }
+    with Pool(entries, CORPUS, folder=tmp_path, cache=tmp_path) as pool:
+        assert pool.open("old").search(Query("1", "t"), 5).latency_ms == 9e9
+        took = pool.open("best").search(Query("1", "t"), 5).latency_ms
+    assert took is not None
+    assert took < 9e9
 
 
 def test_arrays_and_async_functions_are_taken(ask: Callable[..., Answer]) -> None:

@@ -55,11 +55,11 @@ def failed_status(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedErr
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
     """Return the seconds that a Retry-After header asks for: a number, or a date."""
     text = (value or "").strip()
-    if re.fullmatch(r"[0-9]{1,10}(\.[0-9]+)?", text):
+    if re.fullmatch(r"[0-9]{1,20}(\.[0-9]+)?", text):
         return float(text)
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)

@@ -27,6 +27,8 @@ SECRETS = Secrets({"API_TOKEN": "Zq8-Wv3-Kd6-Yt9"})
         ("-5", None),
         ("soon", None),
         ("nan", None),
+        ("Sun, 01 Mar 99999999999 12:00:30 GMT", None),
+        ("99999999999", 99_999_999_999.0),
     ],
 )
 def test_retry_after(value: str | None, seconds: float | None) -> None:
