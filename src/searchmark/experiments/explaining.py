@@ -30,8 +30,9 @@ def explain(
     """Ask a system for its explanation, at the depth of the project if no other is given."""
     corpus, cache = read_corpus(project.corpus), project.folder / ".searchmark"
     with Pool(project.systems, corpus, folder=project.folder, cache=cache) as pool:
-        asked = _explaining(pool.open(system).inner, project)
-        return asked.explain(query, doc_id, k or project.file.depth)
+        opened = pool.open(system)
+        asked = _explaining(opened.inner, project)
+        return opened.call(lambda: asked.explain(query, doc_id, k or project.file.depth))
 
 
 def _explaining(system: "System", project: Project) -> ExplainingSystem:

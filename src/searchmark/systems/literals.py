@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from searchmark.errors import Problem
 from searchmark.systems.secrets import (
     DSN_PASSWORD,
-    REFERENCE,
     TELLING,
     URL_PARAMETER,
     URL_PASSWORD,
+    has_reference,
 )
 
 _TOLD = "write ${NAME} and set that variable of the environment"
@@ -58,5 +58,4 @@ def _in_url(text: str | None) -> Iterator[str]:
 def _is_written(value: str) -> bool:
     """Tell whether a value is there and is neither a reference nor a place to fill in."""
     bare = value.strip("'\" ")
-    refers = any(not m[0].startswith("$$") for m in REFERENCE.finditer(value))
-    return bool(bare) and not refers and not _PLACEHOLDER.fullmatch(bare)
+    return bool(bare) and not has_reference(value) and not _PLACEHOLDER.fullmatch(bare)

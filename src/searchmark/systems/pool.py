@@ -1,7 +1,7 @@
 """The systems of one project, each opened once and all closed together."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -48,12 +48,8 @@ class Pool:
             raise InputError(f"systems are made of each other in a circle: {circle}")
         self._opening.append(name)
         try:
-            self._open[name] = self._opened(self._entries[name])
-        except Exception as error:
-            found = redact_error(error, self._context.secrets)
-            if found is error:
-                raise
-            raise found from None
+            with self._redacted():
+                self._open[name] = self._opened(self._entries[name])
         finally:
             self._opening.pop()
         return self._open[name]
@@ -65,6 +61,16 @@ class Pool:
         system = called(inner, entry.calls, context.secrets, keeps_time=kind.keeps_time)
         self._stack.callback(system.close)  # before the system itself is closed
         return system
+
+    @contextmanager
+    def _redacted(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            found = redact_error(error, self._context.secrets)
+            if found is error:
+                raise
+            raise found from None
 
     def __enter__(self) -> "Pool":
         """Return the pool; nothing is open yet."""
@@ -79,4 +85,5 @@ class Pool:
         trace: TracebackType | None,
     ) -> None:
         """Close every system that was opened, last one first."""
-        self._stack.close()
+        with self._redacted():
+            self._stack.close()

@@ -39,6 +39,11 @@ _LEAST_GUESSED = 6
 """Shorter values are no secrets, and hiding them would garble every message."""
 
 
+def has_reference(text: str) -> bool:
+    """Tell whether a text names a variable of the environment, other than as plain text."""
+    return any(not match[0].startswith("$$") for match in REFERENCE.finditer(text))
+
+
 class Secrets:
     """Variables of the environment that are used, and those whose names say they are secret."""
 

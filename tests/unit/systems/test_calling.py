@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
+from traceback import format_exception
 
 import polars as pl
 import pytest
@@ -262,6 +263,27 @@ def test_an_error_while_opening_is_redacted_and_what_it_came_from_is_cut_off() -
     assert found.__cause__ is None
     other = redact_error(RuntimeError("hunter2-secret"), secrets)
     assert str(other) == "RuntimeError: ${API_KEY}"
+
+
+def test_an_error_while_closing_is_redacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-secret")
+    module = """
+import os
+class Client:
+    def __call__(self, text, k): return ['d']
+    def close(self): raise OSError('no ' + os.environ['MY_API_KEY'])
+"""
+    (tmp_path / "sm_calling_closes.py").write_text(module)
+    entries = {"mine": Entry("mine", "python", Config(callable="sm_calling_closes:Client"))}
+    corpus = Corpus(pl.DataFrame({"doc_id": ["d"], "text": ["red"]}))
+    with (
+        pytest.raises(SystemFailedError, match=r"could not be closed.*\$\{MY_API_KEY\}") as raised,
+        Pool(entries, corpus, folder=tmp_path, cache=tmp_path) as pool,
+    ):
+        pool.open("mine")
+    assert "hunter2" not in "".join(format_exception(raised.value))
 
 
 def test_wrong_input_and_ctrl_c_pass() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from searchmark.errors import Problem
 from searchmark.systems.command.printed import items_of
 from searchmark.systems.literals import literal_secret_problems
-from searchmark.systems.secrets import REFERENCE
+from searchmark.systems.secrets import has_reference
 from searchmark.systems.selection import compile_path, path_problem, selection_problems
 from searchmark.systems.template import placeholders, template_problem
 
@@ -63,9 +63,9 @@ def _argv_problems(argv: Sequence[str]) -> Iterator[Problem]:
 def _template_problems(key: str, text: str) -> Iterator[Problem]:
     if "\0" in text:
         yield Problem(key, "holds a NUL character")
-    elif REFERENCE.search(text) is not None and not text.startswith("$$"):
+    elif has_reference(text):
         told = "variables are put in under env only, where other users do not see them; "
-        yield Problem(key, told + "for a shell's own ${NAME} write ${{NAME}}")
+        yield Problem(key, told + "for a shell's own ${NAME} write $${NAME}")
     elif (problem := template_problem(text, KNOWN)) is not None:
         yield Problem(key, problem)
 

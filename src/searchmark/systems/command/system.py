@@ -25,12 +25,12 @@ from searchmark.systems.command.printed import (
 from searchmark.systems.command.process import Finished, Processes, Program
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
+from searchmark.systems.secrets import Secrets
 from searchmark.systems.selection import compile_path, selection
-from searchmark.systems.template import encoded, fill_text
+from searchmark.systems.template import encoded, expand_text, fill_text
 
 if TYPE_CHECKING:
     from searchmark.systems.counting import TokenCounter
-    from searchmark.systems.secrets import Secrets
 
 MEASURED = "measured"
 """The value of ``tokens`` that says: count what is printed."""
@@ -90,7 +90,7 @@ class CommandSystem:
     program: Program
     processes: Processes
     output: Output
-    secrets: "Secrets"
+    secrets: Secrets
     empty: re.Pattern[str] | None = None
     counter: "TokenCounter | None" = None
     tags: frozenset[str] = frozenset()
@@ -180,6 +180,7 @@ def open_command(name: str, config: Config, context: Context) -> Iterator[System
     """Find the program, and what tells it from another release of it."""
     if os.name != "posix":
         raise InputError(f"system '{name}' runs a command, which is done on Linux and macOS only")
+    config = _with_plain_text(config)
     cwd = working_folder(context.folder / config.cwd, name)
     variables = environment(config.env, context.secrets, is_clean=config.clean_env)
     find_program(config.argv[0], cwd, variables, name)
@@ -210,6 +211,14 @@ def open_command(name: str, config: Config, context: Context) -> Iterator[System
             frozenset(config.tags),
             identity,
         )
+
+
+def _with_plain_text(config: Config) -> Config:
+    """Return the configuration whose ``$${NAME}`` are the text that they stand for."""
+    nothing = Secrets({})  # as no variable is put in here
+    argv = [expand_text(part, nothing, f"argv[{i}]") for i, part in enumerate(config.argv)]
+    stdin = None if config.stdin is None else expand_text(config.stdin, nothing, "stdin")
+    return msgspec.structs.replace(config, argv=argv, stdin=stdin)
 
 
 def _version(argv: list[str], program: Program, processes: Processes) -> str:

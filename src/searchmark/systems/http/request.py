@@ -9,7 +9,7 @@ import msgspec
 
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.systems.http.wire import Outgoing
-from searchmark.systems.secrets import REFERENCE, TELLING, Secrets
+from searchmark.systems.secrets import TELLING, Secrets, has_reference
 from searchmark.systems.template import (
     Values,
     encoded,
@@ -107,7 +107,7 @@ def open_request(
         shown,
         secret=frozenset(name.lower() for name in (*secret, *credentials)),
         has_secret_body=any(
-            REFERENCE.search(t) for _, t in texts_in([template.body, template.form, template.text])
+            has_reference(t) for _, t in texts_in([template.body, template.form, template.text])
         ),
     )
     opened = replace(
@@ -129,7 +129,7 @@ def open_request(
 
 
 def _is_secret(name: str, text: str) -> bool:
-    return bool(REFERENCE.search(text) or TELLING.search(name.replace("-", "_")))
+    return has_reference(text) or bool(TELLING.search(name.replace("-", "_")))
 
 
 def _address(url: str) -> str:

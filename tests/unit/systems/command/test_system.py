@@ -89,6 +89,11 @@ def marked() -> set[int]:
     return found
 
 
+def test_a_reference_that_is_doubled_is_plain_text_as_everywhere(opened: Opened) -> None:
+    system = opened(argv=python(ECHO, "{query}", "$${HOME}", "${{HOME}}"), stdin="$${HOME}")
+    assert ask(system) == ["red", "${HOME}", "${HOME}"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
