@@ -23,6 +23,7 @@ from searchmark.retrieval.catalogs import CatalogSearch, Mode
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout
 from searchmark.systems.catalog import ConstraintConfig, constraint_problems, constraints_of
 from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
 
@@ -107,7 +108,9 @@ def open_catalog_postgres(name: str, config: Config, context: Context) -> Iterat
 
     layout = layout_of(config)
     _check(context.corpus, layout)
-    encoder = None if config.mode == "bm25" else _encoder(config, context)
+    encoder = None
+    if config.mode != "bm25":
+        encoder = open_encoder(config.model, context.folder, precision=config.precision)
     dsn = context.secrets.expand(config.dsn, key=f"systems.{name}.dsn")
     most = context.calls.concurrency + 2
     with (
@@ -163,15 +166,6 @@ def _check(corpus: Corpus, layout: Layout) -> None:
                 path=corpus.path,
                 fix=nearest(wanted, columns),
             )
-
-
-def _encoder(config: Config, context: Context) -> "Encoder":
-    """Load the model: its name, or the folder it lies in relative to the project."""
-    from searchmark.retrieval.encoders import load_encoder
-
-    folder = context.folder / config.model
-    name = str(folder) if folder.is_dir() else config.model
-    return load_encoder(name, precision=config.precision)
 
 
 def _fill(

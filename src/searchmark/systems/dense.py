@@ -11,9 +11,8 @@ import numpy as np
 from searchmark.data.corpus import Corpus
 from searchmark.errors import OutsideError, Problem, SystemFailedError
 from searchmark.retrieval.dense import DenseIndex
-from searchmark.retrieval.encoders import Encoder, encode_query, load_encoder
+from searchmark.retrieval.encoders import Encoder, encode_query
 from searchmark.retrieval.models import DEFAULT_MODEL
-from searchmark.retrieval.sentences import PREFIX
 from searchmark.retrieval.synthetic import synthetic_queries
 from searchmark.retrieval.vectors import Floats, VectorCache, encode_cached
 from searchmark.systems.catalog import (
@@ -30,6 +29,7 @@ from searchmark.systems.embedding import (
     endpoint_problems,
     open_endpoint,
 )
+from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
 
@@ -99,17 +99,10 @@ def open_dense(name: str, config: Config, context: Context) -> Iterator[System]:
 @contextmanager
 def _opened(name: str, config: Config, context: Context) -> Iterator[Encoder]:
     if config.endpoint is None:
-        yield load_encoder(_model(config, context), precision=config.precision)
+        yield open_encoder(config.model, context.folder, precision=config.precision)
         return
     with open_endpoint(name, config.endpoint, context) as encoder:
         yield encoder
-
-
-def _model(config: Config, context: Context) -> str:
-    """Return the model's name, or the folder it lies in relative to the project."""
-    run_by = PREFIX if config.model.startswith(PREFIX) else ""
-    folder = context.folder / config.model.removeprefix(run_by)
-    return f"{run_by}{folder}" if folder.is_dir() else config.model
 
 
 def _embedded(name: str, encoder: Encoder, texts: list[str], context: Context) -> Floats:

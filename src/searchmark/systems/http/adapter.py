@@ -1,7 +1,7 @@
 """Any search engine behind HTTP: a request from a template, ids and scores from its JSON answer."""
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256 as sha
@@ -19,6 +19,7 @@ from searchmark.systems.http.reply import Format, document_of
 from searchmark.systems.http.request import Composer, open_request
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Wire
+from searchmark.systems.models import Embed, open_query_model
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Kind, Query, System
 from searchmark.systems.secrets import Secrets
@@ -26,8 +27,6 @@ from searchmark.systems.selection import Path as Place
 from searchmark.systems.selection import Selection, compile_path, flag_at, selection
 from searchmark.systems.template import Values, template_problem, texts_in
 from searchmark.version import __version__
-
-Embed = Callable[[str], list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def open_http(name: str, config: Config, context: Context) -> Iterator[System]:
         identity["preset"] = sha(repr((settled.template, settled.config)).encode()).hexdigest()
     embed = None
     if "embedding" in settled.template.placeholders():
-        embed, identity["model"] = _open_model(config.model or "", context.folder)
+        embed, identity["model"] = open_query_model(config.model or "", context.folder)
     headers = _headers(settled, context.secrets)
     template = replace(settled.template, headers={**_usual(settled), **settled.template.headers})
     request = open_request(template, context.secrets, headers)
@@ -218,19 +217,6 @@ def _open_wire(config: Config, context: Context, request: Composer) -> Wire:
     return Wire(
         manager, context.secrets, context.calls.timeout_s, config.max_bytes, config.redirects
     )
-
-
-def _open_model(name: str, folder: Path) -> tuple[Embed, str]:
-    """Load an embedding model, by its name or from a folder relative to the project."""
-    from searchmark.retrieval.encoders import load_encoder
-
-    encoder = load_encoder(str(folder / name) if (folder / name).is_dir() else name)
-
-    def embed(text: str) -> list[float]:
-        vector: list[float] = encoder.encode([text])[0].tolist()
-        return vector
-
-    return embed, encoder.generation.key
 
 
 HTTP = Kind(

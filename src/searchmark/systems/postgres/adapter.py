@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.postgres.statement import read_statement
 from searchmark.systems.protocol import Context, Entry, Kind, System, Tag
-
-if TYPE_CHECKING:
-    from searchmark.retrieval.encoders import Encoder
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,7 +51,9 @@ def open_postgres(name: str, config: Config, context: Context) -> Iterator[Syste
 
     statement = read_statement(context.folder / config.sql)
     secrets, table = context.secrets, f"systems.{name}"
-    encoder = _encoder(config, context) if "embedding" in statement.names else None
+    encoder = None
+    if "embedding" in statement.names:
+        encoder = open_encoder(config.model, context.folder, precision=config.precision)
     identity = {"sql": statement.digest}
     if encoder is not None:
         identity["model"] = encoder.generation.key
@@ -71,15 +71,6 @@ def open_postgres(name: str, config: Config, context: Context) -> Iterator[Syste
         with suppress(SystemFailedError):
             system.check()
         yield system
-
-
-def _encoder(config: Config, context: Context) -> "Encoder":
-    """Load the model: its name, or the folder it lies in relative to the project."""
-    from searchmark.retrieval.encoders import load_encoder
-
-    folder = context.folder / config.model
-    name = str(folder) if folder.is_dir() else config.model
-    return load_encoder(name, precision=config.precision)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

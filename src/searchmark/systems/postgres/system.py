@@ -133,7 +133,9 @@ class PostgresSystem:
         """Return the vector in pgvector's writing, with all the digits of its 32-bit floats."""
         if self.encoder is None:
             raise SystemFailedError("no model is loaded")
-        vector = self.encoder.encode([text])[0]
+        from searchmark.retrieval.encoders import encode_query
+
+        vector = encode_query(self.encoder, text)
         return ("[" + ",".join(map(str, vector)) + "]").encode()
 
 

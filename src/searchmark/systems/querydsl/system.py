@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.systems.explanation import Explanation
+from searchmark.systems.models import open_query_model
 from searchmark.systems.protocol import Answer, Context, Query, System
 from searchmark.systems.querydsl.config import Config
 from searchmark.systems.querydsl.exchange import Exchange, Parsed, addresses, open_exchange
@@ -15,7 +16,6 @@ from searchmark.systems.querydsl.hits import Reading, reading
 from searchmark.systems.querydsl.reasons import of_document, of_hit
 from searchmark.systems.querydsl.template import (
     ID,
-    Embed,
     Source,
     Template,
     default_template,
@@ -119,7 +119,7 @@ def open_system(
     identity = {} if source.digest is None else {"template": source.digest}
     embed = None
     if source.needs_embedding:
-        embed, identity["model"] = _open_model(config.model or "", context)
+        embed, identity["model"] = open_query_model(config.model or "", context.folder)
     params = {
         **{k: secrets.expand_in(v, key=f"params.{k}") for k, v in config.params.items()},
         **_given(config, secrets.expand),
@@ -160,17 +160,3 @@ def _given(config: Config, expand: Callable[..., str]) -> dict[str, str]:
 
 def _tags(config: Config) -> frozenset[str]:
     return frozenset({"lexical"} if config.template is None else ())
-
-
-def _open_model(name: str, context: Context) -> tuple[Embed, str]:
-    """Load an embedding model, by its name or from a folder relative to the project."""
-    from searchmark.retrieval.encoders import load_encoder
-
-    folder = context.folder / name
-    encoder = load_encoder(str(folder) if folder.is_dir() else name)
-
-    def embed(text: str) -> list[float]:
-        vector: list[float] = encoder.encode([text])[0].tolist()
-        return vector
-
-    return embed, encoder.generation.key

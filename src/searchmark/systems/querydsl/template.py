@@ -1,6 +1,6 @@
 """The body of a search: a template file or table, or the default one, filled for every query."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import msgspec
 
 from searchmark.data.files import sha256
 from searchmark.errors import InputError, Problem
+from searchmark.systems.models import Embed
 from searchmark.systems.protocol import Query
 from searchmark.systems.secrets import Secrets
 from searchmark.systems.template import (
@@ -25,8 +26,6 @@ PLACEHOLDERS = ("query", "k", "query_id", "embedding")
 
 ID = "_id"
 """The id that every document of an index has; other names are fields of its source."""
-
-Embed = Callable[[str], list[float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
