@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
 from searchmark.errors import InputError, Problem
+from searchmark.systems.http.address import (
+    address_problem,
+    is_header_value,
+    parameters_problem,
+)
 from searchmark.systems.http.deadline import open_manager
 from searchmark.systems.http.reply import document_of
 from searchmark.systems.http.wire import Outgoing, Wire
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.protocol import Context
+from searchmark.systems.secrets import REFERENCE
 from searchmark.systems.template import encoded, texts_in
 
 PATIENCE_S = 120.0
@@ -73,10 +78,12 @@ def open_api(
     url, key = address.url, address.key
     at = f"{table}." if table else ""
     base = context.secrets.expand(url, key=f"{at}url").rstrip("/")
+    if (told := _base_problem(base)) is not None:
+        raise InputError(f"{at}url: {told}")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if key is not None:
         headers["Authorization"] = f"Bearer {context.secrets.expand(key, key=f'{at}key')}"
-        if not headers["Authorization"].isascii() or not headers["Authorization"].isprintable():
+        if not is_header_value(headers["Authorization"]):
             raise InputError(f"{at}key: the value has characters that no header can hold")
     request = Outgoing(
         "POST",
@@ -99,6 +106,10 @@ def shown_url(url: str, path: str) -> str:
     return base if base.endswith(path) else base + path
 
 
+def _base_problem(url: str) -> str | None:
+    return address_problem(url, instead="the token as key") or parameters_problem(url)
+
+
 def api_problems(address: ApiConfig, *, table: str = "") -> list[Problem]:
     """Report an address that is none, and secrets that are written out."""
     url, key = address.url, address.key
@@ -107,13 +118,9 @@ def api_problems(address: ApiConfig, *, table: str = "") -> list[Problem]:
         Problem(f"{at}{p.key}", p.message)
         for p in literal_secret_problems(url=url, values={"key": key})
     ]
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.netloc)
-    except ValueError:
-        is_address = False
-    if not is_address and not url.startswith("${"):
-        found.append(Problem(f"{at}url", "is no http:// or https:// address"))
+    told = None if url.startswith("${") else _base_problem(REFERENCE.sub("x", url))
+    if told is not None:
+        found.append(Problem(f"{at}url", told))
     if address.max_bytes < 1:
         found.append(Problem(f"{at}max_bytes", f"{address.max_bytes} is not 1 or more"))
     return found

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from searchmark.errors import Problem, nearest
+from searchmark.systems.http.address import address_problem
 from searchmark.systems.http.config import Config, Settled, settle
 from searchmark.systems.http.paging import PLACES
 from searchmark.systems.http.presets import PRESETS
@@ -111,15 +111,9 @@ def _address(config: Config, url: str) -> Iterator[Problem]:
     if not url or (key == "base" and not config.base):
         return
     if not url.startswith("${"):
-        try:
-            parts = urlsplit(bare)
-            host = parts.hostname
-        except ValueError:
-            parts, host = None, None
-        if parts is None or parts.scheme not in ("http", "https") or not host:
-            yield Problem(key, "must begin with http:// or https:// and a host")
-        elif "@" in parts.netloc:
-            yield Problem(key, 'holds a user; write basic = "${USER}:${PASSWORD}" instead')
+        told = address_problem(bare)
+        if told is not None:
+            yield Problem(key, told)
     if re.search(r"%(?![0-9A-Fa-f]{2})", bare):
         yield Problem(key, "a '%' is written as %25 in an address")
     if "#" in bare:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
 from searchmark.errors import InputError, SystemFailedError
+from searchmark.systems.http.address import address_problem, is_header_value
 from searchmark.systems.http.wire import Outgoing
 from searchmark.systems.secrets import TELLING, Secrets, has_reference
 from searchmark.systems.template import (
@@ -123,7 +124,7 @@ def open_request(
         credentials
     )
     for name, value in fixed.items():
-        if not _fits(value):
+        if not is_header_value(value):
             raise InputError(f"headers.{name}: the value has characters that no header can hold")
     return Composer(opened, fixed, varying, like)
 
@@ -133,23 +134,15 @@ def _is_secret(name: str, text: str) -> bool:
 
 
 def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:
-        raise InputError("url: is no http:// or https:// address with a host")
+    told = address_problem(url)
+    if told is not None:
+        raise InputError(f"url: {told}")
     return url
-
-
-def _fits(value: str) -> bool:
-    return value.isascii() and value.isprintable() and value == value.strip()
 
 
 def _header(name: str, template: str, known: Values) -> str:
     value = fill_text(template, known)
-    if not _fits(value):
+    if not is_header_value(value):
         raise SystemFailedError(
             f"the header {name} cannot hold this query's text; put it into params or body"
         )

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from searchmark.errors import Problem
+from searchmark.systems.http.address import address_problem, parameters_problem
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.protocol import Entry, Tag
 from searchmark.systems.querydsl.template import ID, template_problems
@@ -69,25 +69,17 @@ def _hosts(config: Config) -> Iterator[Problem]:
     for i, address in enumerate(config.addresses):
         key = "hosts" if isinstance(config.hosts, str) else f"hosts[{i}]"
         yield from (p._replace(key=key) for p in literal_secret_problems(url=address))
-        told = None if address.startswith("${") else address_problem(REFERENCE.sub("x", address))
+        told = None if address.startswith("${") else node_problem(REFERENCE.sub("x", address))
         if told is not None:
             yield Problem(key, told)
 
 
-def address_problem(address: str) -> str | None:
+def node_problem(address: str) -> str | None:
     """Say why an address is none that a node can have."""
-    try:
-        parts = urlsplit(address)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return "is no http:// or https:// address with a host"
-    if not is_address:
-        return "is no http:// or https:// address with a host"
-    if "@" in parts.netloc:
-        return 'holds a user; write basic = "${USER}:${PASSWORD}" instead'
-    if parts.query or parts.fragment:
+    told = address_problem(address)
+    if told is None and parameters_problem(address) is not None:
         return "holds parameters; write them under params"
-    return None
+    return told
 
 
 def _target(config: Config) -> Iterator[Problem]:

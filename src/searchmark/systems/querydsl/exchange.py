@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from searchmark.errors import InputError, SystemFailedError
+from searchmark.systems.http.address import is_header_value
 from searchmark.systems.http.deadline import open_manager
 from searchmark.systems.http.reply import document_of, failed_status
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Outgoing, Reply, Wire
 from searchmark.systems.protocol import Context
-from searchmark.systems.querydsl.config import Config, address_problem
+from searchmark.systems.querydsl.config import Config, node_problem
 from searchmark.systems.secrets import Secrets
 from searchmark.version import __version__
 
@@ -68,10 +69,7 @@ def engine_failure(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedEr
     """Return the failure that a status stands for, with the reason the engine gives."""
     reason = reason_of(_decoded(reply.body))
     told = reply if reason is None else reply._replace(body=reason.encode("utf-8", "replace"))
-    failure = failed_status(told, shown, secrets)
-    if reply.status == 429:
-        failure.busy = True
-    return failure
+    return failed_status(told, shown, secrets)
 
 
 def reason_of(document: Any) -> str | None:
@@ -120,7 +118,7 @@ def open_exchange(config: Config, context: Context) -> Iterator[Exchange]:
         name: secrets.expand(text, key=f"headers.{name}") for name, text in config.headers.items()
     } | _authorization(config, secrets)
     for name, value in own.items():
-        if not (value.isascii() and value.isprintable() and value == value.strip()):
+        if not is_header_value(value):
             raise InputError(f"{name}: the value has characters that no header can hold")
     usual = {"User-Agent": f"searchmark/{__version__}", "Accept-Encoding": "gzip"}
     manager = open_manager(proxy, context.calls.concurrency, **tls.options(context.folder))
@@ -153,7 +151,7 @@ def addresses(config: Config, secrets: Secrets) -> list[str]:
     found = []
     for address in config.addresses:
         expanded = secrets.expand(address, key="hosts").rstrip("/")
-        told = address_problem(expanded)
+        told = node_problem(expanded)
         if told is not None:
             raise InputError(f"hosts: '{address}' {told}")
         found.append(expanded)

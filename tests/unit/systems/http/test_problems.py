@@ -41,9 +41,9 @@ def test_good_tables() -> None:
         ({"ids": None}, "ids", "is missing"),
         ({"ids": "hits[].["}, "ids", "is no JMESPath expression"),
         ({"cursor": "a b", "url": "http://h/{query}/{cursor}"}, "cursor", "no JMESPath"),
-        ({"url": "ftp://h/{query}"}, "url", "must begin with http:// or https://"),
-        ({"url": "h/s?q={query}"}, "url", "must begin with http:// or https://"),
-        ({"url": "http://[::1/{query}"}, "url", "must begin with http:// or https://"),
+        ({"url": "ftp://h/{query}"}, "url", "is no http:// or https://"),
+        ({"url": "h/s?q={query}"}, "url", "is no http:// or https://"),
+        ({"url": "http://[::1/{query}"}, "url", "is no http:// or https://"),
         ({"url": "http://h/s?q={query}#top"}, "url", "never sent"),
         ({"url": "http://h/100%?q={query}"}, "url", "written as %25"),
         ({"url": "http://u@h/?q={query}"}, "url", 'write basic = "${USER}:${PASSWORD}"'),
@@ -100,7 +100,7 @@ def test_what_a_preset_needs() -> None:
     assert problems(preset="qdrant", base="http://h", index="i", **bare) == {
         "model": "is missing: the request holds {embedding}"
     }
-    assert "must begin" in problems(preset="searchmark", base="h:80", **bare)["base"]
+    assert "is no http://" in problems(preset="searchmark", base="h:80", **bare)["base"]
 
 
 def test_the_schema_knows_the_kind() -> None:
