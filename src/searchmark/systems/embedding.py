@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from searchmark.errors import InputError, OutsideError, Problem, SystemFailedError
 from searchmark.retrieval.generation import Generation, Progress
 from searchmark.retrieval.vectors import VectorCache, digest_text
+from searchmark.systems.calling import LONGEST_REQUEST_S
 from searchmark.systems.jsonapi import JsonApi, api_problems, open_api, shown_url
 from searchmark.systems.protocol import Context
 from searchmark.systems.selection import kind_of
@@ -105,7 +106,7 @@ def again(call: Callable[[], Floats], wait: Callable[[float], object]) -> Floats
             return call()
         except SystemFailedError as error:
             asked = error.after_s or 0.0
-            if not error.retry or asked > 120.0:
+            if not error.retry or asked > LONGEST_REQUEST_S:
                 raise
             wait(asked + random.uniform(0.0, 0.5 * 2.0**attempt))
     return call()

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
-from jmespath.functions import Functions  # type: ignore[import-untyped]
-from jmespath.parser import Parser  # type: ignore[import-untyped]
-from jmespath.visitor import TreeInterpreter  # type: ignore[import-untyped]
+from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
+from jmespath.parser import Parser
+from jmespath.visitor import TreeInterpreter
 
 from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.protocol import Answer, Hit
