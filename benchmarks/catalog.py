@@ -134,7 +134,7 @@ def in_postgres(n: int, n_queries: int, dsn: str) -> dict[str, Any]:
     with scratch_schema(dsn) as schema, Database(dsn, schema) as database:
         migrate(database)
         with database.connection() as connection:
-            generation = adopt(connection, encoder)
+            adopt(connection, encoder)
         documents = documents_of(corpus)
 
         def told(tally: Any, left: Any) -> None:
@@ -142,7 +142,7 @@ def in_postgres(n: int, n_queries: int, dsn: str) -> dict[str, Any]:
                 say(f"embedded {tally.n_done:,} of {n:,}")
 
         pace = Pace(batch=64, drain=True)
-        seeding, _ = timed("seeding", lambda: seed(database, documents, LAYOUT, generation))
+        seeding, _ = timed("seeding", lambda: seed(database, documents, LAYOUT))
         draining, _ = timed(
             "draining", lambda: work(database, encoder, stop=Event(), pace=pace, tell=told)
         )

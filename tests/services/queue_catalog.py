@@ -54,12 +54,21 @@ class Queue:
         ids = [f"d{first + i:03}" for i in range(len(descriptions))]
         documents = [{"id": i, "description": d} for i, d in zip(ids, descriptions, strict=True)]
         with self.database.connection() as connection:
-            upsert(connection, documents, LAYOUT, current_id(connection))
+            upsert(connection, documents, LAYOUT)
         return ids
 
     def counts(self) -> Counts:
         with self.database.connection() as connection:
             return counts(connection, current_id(connection) or 0)
+
+    def n_waiting(self) -> int:
+        """Return how many sessions of this catalog wait for a lock."""
+        ((n,),) = self.sql(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE application_name = %s AND wait_event_type = 'Lock'",
+            self.database.schema,
+        )
+        return int(n)
 
     def vectors(self) -> dict[tuple[str, str, int], str]:
         """Return the current generation's vectors, each as text, by document and text."""

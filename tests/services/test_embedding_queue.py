@@ -17,7 +17,7 @@ from searchmark.retrieval.postgres.catalog import PostgresCatalog
 from searchmark.retrieval.postgres.documents import settle, upsert
 from searchmark.retrieval.postgres.generations import current, current_id, share
 from searchmark.retrieval.postgres.vectors import Made, complete, read_contents
-from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, work
+from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, adopt, work
 
 from .conftest import PostgresServer
 from .queue_catalog import LAYOUT, Queue, ended, open_queue, texts_of, until
@@ -237,7 +237,9 @@ def test_a_change_that_enqueued_nothing_is_seen_at_the_end(queue: Queue) -> None
     with queue.database.connection() as connection:
         claim = jobs.claim(connection, number, "w")
         content = read_contents(connection, number, ["d000"])["d000"]
-        upsert(connection, [{"id": "d000", "description": "zzz"}], LAYOUT, None)
+        with connection.transaction():  # as another program may
+            connection.execute("UPDATE document_text SET text = replace(text, 'abc', 'zzz')")
+            connection.execute("UPDATE document SET content_sha256 = 'another'")
         made = Made(claim.jobs[0], content, encoder.encode(texts_of(["abc"])))
         assert complete(connection, claim, number, [made]) == (0, 1, 0)
     assert queue.vectors() == {}
@@ -254,7 +256,7 @@ def test_a_switch_waits_for_those_who_add(queue: Queue) -> None:
             switching.start()
             waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
             until(lambda: queue.sql(waiting))
-            upsert(adding, [{"id": "d000", "description": "abc"}], LAYOUT, current_id(adding))
+            upsert(adding, [{"id": "d000", "description": "abc"}], LAYOUT)
         switching.join(30)
     # enqueued for the old one, and then by the switch, which saw it, for the new one
     rows = queue.sql(
@@ -263,12 +265,38 @@ def test_a_switch_waits_for_those_who_add(queue: Queue) -> None:
     assert rows == [("d000", "letters-1")]
 
 
-def test_who_adds_for_a_generation_that_is_past_adds_for_the_current_one(queue: Queue) -> None:
-    past = queue.use(Letters())
-    now = queue.use(Letters(shift=1))
-    with queue.database.connection() as connection:
-        upsert(connection, [{"id": "d000", "description": "abc"}], LAYOUT, past)
-    assert queue.sql("SELECT generation_id FROM embedding_job") == [(now,)]
+def test_what_is_added_while_the_first_generation_is_made_is_enqueued(queue: Queue) -> None:
+    with queue.database.connection() as making:
+        with making.transaction():
+            number = current(making, Letters().generation)
+            adding = Thread(target=queue.add, args=("abc",))  # knows of no generation yet
+            adding.start()
+            until(lambda: queue.n_waiting() == 1)
+        adding.join(30)
+    assert queue.sql("SELECT doc_id, generation_id FROM embedding_job") == [("d000", number)]
+
+
+def test_of_two_first_workers_with_different_models_one_ends(queue: Queue) -> None:
+    queue.add("abc")
+    first, other = Letters(), Letters(shift=1)
+    told: list[Exception] = []
+
+    def begin() -> None:
+        try:
+            with queue.database.connection() as connection:
+                adopt(connection, other)
+        except SupersededError as error:
+            told.append(error)
+
+    with queue.database.connection() as making:
+        with making.transaction():
+            number = adopt(making, first)
+            beginning = Thread(target=begin)  # there is no current generation for it to see
+            beginning.start()
+            until(lambda: queue.n_waiting() == 1)
+        beginning.join(30)
+    assert len(told) == 1
+    assert queue.sql("SELECT generation_id FROM generation WHERE is_current") == [(number,)]
 
 
 def test_switching_back_encodes_only_what_has_changed(queue: Queue) -> None:

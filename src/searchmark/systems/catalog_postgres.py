@@ -180,11 +180,10 @@ def _fill(
         context.tell(f"seeding {name}", done, total)
 
     migrate(database)
-    generation_id = None
     if encoder is not None:
         with database.connection() as connection:
-            generation_id = adopt(connection, encoder)
-    seed(database, documents_of(context.corpus), layout, generation_id, progress=told)
+            adopt(connection, encoder)
+    seed(database, documents_of(context.corpus), layout, progress=told)
     if encoder is not None:
         _drain(name, database, encoder, context)
 

@@ -19,6 +19,7 @@ from searchmark.systems.catalog_postgres import (
     open_catalog_postgres,
 )
 from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.models import open_encoder
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.arm import GuardedEncoder
 
@@ -103,20 +104,17 @@ def _fill(config: Config, name: str, context: Context, say: Callable[[str], obje
         from searchmark.retrieval.postgres.worker import adopt
     except ImportError:
         raise InputError("--fill needs psycopg", fix="pip install 'searchmark[postgres]'") from None
-    from searchmark.retrieval.encoders import load_encoder
-
     dsn = context.secrets.expand(config.dsn, key="--dsn")
     assert config.schema is not None
     with Database(dsn, config.schema) as database:
         migrate(database)
         with database.connection() as connection:
-            generation_id = current_id(connection)
-            if generation_id is None and config.mode != "bm25":
-                folder = context.folder / config.model
-                model = str(folder) if folder.is_dir() else config.model
-                encoder = load_encoder(model, precision=config.precision)
-                generation_id = adopt(connection, encoder)
-        n = seed(database, documents_of(context.corpus), layout_of(config), generation_id)
+            if current_id(connection) is None and config.mode != "bm25":
+                adopt(
+                    connection,
+                    open_encoder(config.model, context.folder, precision=config.precision),
+                )
+        n = seed(database, documents_of(context.corpus), layout_of(config))
     say(f"'{name}': {n:,} new or changed documents put into the schema '{config.schema}'")
 
 

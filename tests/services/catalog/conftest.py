@@ -68,9 +68,10 @@ def fill(
     database: Database, documents: Sequence[dict[str, Any]], layout: Layout, encoder: Any
 ) -> None:
     """Put documents in and embed them."""
-    with database.connection() as connection:
-        generation_id = None if encoder is None else adopt(connection, encoder)
-    seed(database, documents, layout, generation_id)
+    if encoder is not None:
+        with database.connection() as connection:
+            adopt(connection, encoder)
+    seed(database, documents, layout)
     if encoder is not None:
         work(database, encoder, stop=Event(), pace=Pace(batch=100, drain=True))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import InputError
+from searchmark.errors import InputError, OutsideError
 from searchmark.retrieval.layout import Layout
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
-from searchmark.retrieval.postgres.connection import Connection, Database
+from searchmark.retrieval.postgres.connection import Connection, Database, told
 from searchmark.retrieval.postgres.documents import claim_layout, remove, seed, settle, upsert
 from searchmark.retrieval.postgres.worker import adopt
 
@@ -35,15 +35,15 @@ def test_adding_only_enqueues_and_unchanged_content_does_not(
     database: Database, encoder: Any
 ) -> None:
     with database.connection() as connection:
-        generation = adopt(connection, encoder)
-        assert upsert(connection, [RAIN, SNOW], LAYOUT, generation) == 2
+        adopt(connection, encoder)
+        assert upsert(connection, [RAIN, SNOW], LAYOUT) == 2
         assert queued(connection) == ["rain", "snow"]
         assert count(connection, "embedding") == 0
         connection.execute("DELETE FROM embedding_job")
-        assert upsert(connection, [RAIN, SNOW], LAYOUT, generation) == 0
+        assert upsert(connection, [RAIN, SNOW], LAYOUT) == 0
         assert queued(connection) == []
         changed = {**SNOW, "description": "snow today"}
-        assert upsert(connection, [RAIN, changed], LAYOUT, generation) == 1
+        assert upsert(connection, [RAIN, changed], LAYOUT) == 1
         assert queued(connection) == ["snow"]
 
 
@@ -53,10 +53,12 @@ def test_without_a_generation_nothing_is_enqueued(database: Database) -> None:
         assert queued(connection) == []
 
 
-def test_nothing_is_added_where_enqueueing_fails(database: Database) -> None:
+def test_nothing_is_added_where_enqueueing_fails(database: Database, encoder: Any) -> None:
     with database.connection() as connection:
-        with pytest.raises(Exception, match="generation"):
-            upsert(connection, [RAIN], LAYOUT, 12345)
+        adopt(connection, encoder)
+        connection.execute("ALTER TABLE embedding_job ADD CHECK (doc_id <> 'rain')")
+        with pytest.raises(OutsideError, match="embedding_job"), told():
+            upsert(connection, [RAIN], LAYOUT)
         assert count(connection, "document") == 0
 
 
@@ -78,7 +80,7 @@ def test_vectors_of_texts_that_changed_are_gone_at_once(database: Database, enco
     catalog = PostgresCatalog(database, LAYOUT, encoder)
     with database.connection() as connection:
         # name and tags stay, and the queries made of them: own text and description are stale
-        upsert(connection, [{**SNOW, "description": "hail"}], LAYOUT, adopt(connection, encoder))
+        upsert(connection, [{**SNOW, "description": "hail"}], LAYOUT)
         assert count(connection, "embedding") == 4 + 2
     page = catalog.search("snow tomorrow", 9)
     assert page.is_partial
@@ -229,13 +231,13 @@ def test_many_writers_of_the_same_documents_do_not_wait_in_a_circle(
     database: Database, encoder: Any
 ) -> None:
     with database.connection() as connection:
-        generation = adopt(connection, encoder)
+        adopt(connection, encoder)
     documents = [{**RAIN, "doc_id": f"d{i:02}"} for i in range(40)]
 
     def write(i: int) -> None:
         mine = [{**d, "description": f"rain {i}"} for d in documents]
         with database.connection() as connection:
-            upsert(connection, mine if i % 2 else mine[::-1], LAYOUT, generation)
+            upsert(connection, mine if i % 2 else mine[::-1], LAYOUT)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(write, range(24)))

@@ -95,7 +95,7 @@ def test_what_waits_makes_every_answer_partial_but_not_a_dead_letter(
 ) -> None:
     hail = {"doc_id": "hail", "serviceName": "Haily", "description": "hail"}
     with database.connection() as connection:
-        upsert(connection, [hail], LAYOUT, adopt(connection, encoder))
+        upsert(connection, [hail], LAYOUT)
     page = catalog.search("rain", 9)
     assert (page.is_partial, page.is_lexical, len(page.found)) == (True, False, 3)
     assert "hail" in ids(catalog.search("hail", 9))  # words find it at once
@@ -167,7 +167,7 @@ def test_searches_beside_writers_see_whole_documents(
             i += 1
             changed = {**DOCUMENTS[0], "description": f"rain and wind {i}"}
             with database.connection() as connection:
-                upsert(connection, [changed], LAYOUT, adopt(connection, encoder))
+                upsert(connection, [changed], LAYOUT)
 
     def read() -> None:
         try:

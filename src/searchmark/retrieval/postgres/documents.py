@@ -23,18 +23,24 @@ BATCH = 500
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
-_UPSERT = """
-INSERT INTO document AS d
-    (doc_id, fields, facets, content_sha256, settlement_count, last_updated)
-SELECT doc_id, fields::jsonb, facets::jsonb, digest, coalesce(settled, 0), updated
+# One pass in the order of ids locks those that are there and makes the others. Two passes, one for
+# each, would let two sessions wait for each other. The row of a conflict is locked, not changed.
+_HOLD = """
+INSERT INTO document (doc_id, fields, content_sha256)
+SELECT doc_id, '{}', '' FROM unnest(%s::text[]) AS given (doc_id)
+ON CONFLICT (doc_id) DO UPDATE SET doc_id = excluded.doc_id WHERE false
+"""
+
+_UPDATE = """
+UPDATE document AS d SET
+    fields = given.fields::jsonb,
+    facets = given.facets::jsonb,
+    content_sha256 = given.digest,
+    settlement_count = greatest(d.settlement_count, given.settled),
+    last_updated = greatest(d.last_updated, given.updated)
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::timestamptz[])
     AS given (doc_id, fields, facets, digest, settled, updated)
-ON CONFLICT (doc_id) DO UPDATE SET
-    fields = excluded.fields,
-    facets = excluded.facets,
-    content_sha256 = excluded.content_sha256,
-    settlement_count = greatest(d.settlement_count, excluded.settlement_count),
-    last_updated = greatest(d.last_updated, excluded.last_updated)
+WHERE d.doc_id = given.doc_id
 """
 
 _WORDS = """
@@ -79,6 +85,13 @@ WHERE doc_id = %s RETURNING settlement_count
 """
 
 
+# Documents first, then jobs, each by id: the order of everybody who locks several.
+_HOLD_ALL = (
+    b"SELECT FROM document WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE",
+    b"SELECT FROM embedding_job WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """One document in the form that the tables hold."""
@@ -98,13 +111,12 @@ def upsert(
     connection: Connection,
     documents: Sequence[Mapping[str, Any]],
     layout: Layout,
-    generation_id: int | None = None,
 ) -> int:
     """Add or replace documents in one transaction; return how many have a new content.
 
-    New content is only enqueued, for the generation that is given; without one nothing is. Vectors
-    of texts that a document no longer has are removed at once. A settlement count or a date that
-    the catalog knows greater stays.
+    New content is only enqueued, for the generation that is current then; where there is none yet,
+    the first one enqueues all documents. Vectors of texts that a document no longer has are removed
+    at once. A settlement count or a date that the catalog knows greater stays.
     """
     stored = {one.doc_id: one for one in (prepare(d, layout) for d in documents)}
     with connection.transaction():
@@ -112,8 +124,7 @@ def upsert(
         changed = [stored[doc_id] for doc_id in _upserted(connection, stored)]
         _put_words(connection, changed)
         _put_texts(connection, changed)
-        if generation_id is not None:
-            enqueue(connection, [one.doc_id for one in changed if one.texts], generation_id)
+        enqueue(connection, [one.doc_id for one in changed if one.texts])
     return len(changed)
 
 
@@ -128,14 +139,18 @@ def settle(connection: Connection, doc_id: str) -> int:
 def remove(connection: Connection, doc_ids: Sequence[str]) -> int:
     """Take documents out of the catalog, and all of theirs; return how many were there."""
     storable = [doc_id for doc_id in doc_ids if is_storable(doc_id)]
-    return connection.execute("DELETE FROM document WHERE doc_id = ANY(%s)", (storable,)).rowcount
+    with connection.transaction():
+        share(connection)  # as in `upsert`
+        for hold in _HOLD_ALL:
+            connection.execute(hold, (storable,))
+        gone = connection.execute("DELETE FROM document WHERE doc_id = ANY(%s)", (storable,))
+    return gone.rowcount
 
 
 def seed(
     database: Database,
     documents: Sequence[Mapping[str, Any]],
     layout: Layout,
-    generation_id: int | None = None,
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
@@ -148,7 +163,7 @@ def seed(
         claim_layout(connection, layout)
         for start in range(0, len(documents), BATCH):
             batch = documents[start : start + BATCH]
-            n_changed += upsert(connection, batch, layout, generation_id)
+            n_changed += upsert(connection, batch, layout)
             if progress is not None:
                 progress(start + len(batch), len(documents))
     return n_changed
@@ -197,16 +212,15 @@ def prepare(document: Mapping[str, Any], layout: Layout) -> Stored:
 def _upserted(connection: Connection, stored: Mapping[str, Stored]) -> list[str]:
     """Write the documents' own rows; return the ids of those whose content is new."""
     ids = sorted(stored)  # always in one order, so that two sessions cannot wait for each other
+    connection.execute(_HOLD, (ids,))
     before = dict(
         connection.execute(
-            "SELECT doc_id, content_sha256 FROM document WHERE doc_id = ANY(%s)"
-            " ORDER BY doc_id FOR UPDATE",
-            (ids,),
+            "SELECT doc_id, content_sha256 FROM document WHERE doc_id = ANY(%s)", (ids,)
         ).fetchall()
     )
     rows = [stored[doc_id] for doc_id in ids]
     connection.execute(
-        _UPSERT,
+        _UPDATE,
         (
             ids,
             [one.fields for one in rows],

@@ -58,12 +58,15 @@ def current(connection: Connection, generation: Generation) -> int:
     what is unchanged is not computed again.
     """
     with connection.transaction():
-        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
-        connection.execute(_MAKE, _values(generation))
-        ((number,),) = connection.execute(_FIND, _values(generation)).fetchall()
-        if number != current_id(connection):
-            _switch(connection, number)
-    return int(number)
+        _hold(connection)
+        return _made_current(connection, generation)
+
+
+def first(connection: Connection, generation: Generation) -> int:
+    """Make a generation the current one where there is none; return the current one's number."""
+    with connection.transaction():
+        _hold(connection)
+        return current_id(connection) or _made_current(connection, generation)
 
 
 def share(connection: Connection) -> None:
@@ -72,6 +75,19 @@ def share(connection: Connection) -> None:
     Whoever adds documents does this first, so that a switch enqueues either all of them or waits.
     """
     connection.execute(f"SELECT pg_advisory_xact_lock_shared({_LOCK})".encode())
+
+
+def _hold(connection: Connection) -> None:
+    """Wait for those who share, and keep others away until the transaction ends."""
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
+
+
+def _made_current(connection: Connection, generation: Generation) -> int:
+    connection.execute(_MAKE, _values(generation))
+    ((number,),) = connection.execute(_FIND, _values(generation)).fetchall()
+    if number != current_id(connection):
+        _switch(connection, number)
+    return int(number)
 
 
 def _switch(connection: Connection, number: int) -> None:

@@ -66,14 +66,25 @@ UPDATE embedding_job SET status = 'dead', last_error = %s, {_FREE}
 WHERE job_id = %s AND claim_token = %s
 """.encode()
 
+# Who changes several jobs locks them in the order of their documents, as who adds those does.
+_HELD = """
+WITH held AS MATERIALIZED (
+    SELECT job_id FROM embedding_job WHERE {which} ORDER BY doc_id FOR UPDATE
+)
+"""
+
 _RELEASE = f"""
-UPDATE embedding_job SET status = 'waiting', attempts = attempts - 1, not_before = now(), {_FREE}
-WHERE claim_token = %s AND job_id = ANY(%s)
+{_HELD.format(which="claim_token = %s AND job_id = ANY(%s)")}
+UPDATE embedding_job AS j
+SET status = 'waiting', attempts = attempts - 1, not_before = now(), {_FREE}
+FROM held WHERE j.job_id = held.job_id
 """.encode()
 
-_EXTEND = """
-UPDATE embedding_job SET lease_until = now() + make_interval(secs => %s) WHERE claim_token = %s
-"""
+_EXTEND = f"""
+{_HELD.format(which="claim_token = %s")}
+UPDATE embedding_job AS j SET lease_until = now() + make_interval(secs => %s)
+FROM held WHERE j.job_id = held.job_id
+""".encode()
 
 _COUNTS = """
 SELECT count(*) FILTER (WHERE status = 'waiting'), count(*) FILTER (WHERE status = 'claimed'),
@@ -81,10 +92,12 @@ SELECT count(*) FILTER (WHERE status = 'waiting'), count(*) FILTER (WHERE status
 FROM embedding_job WHERE generation_id = %s
 """
 
-_REQUEUE = """
-UPDATE embedding_job SET status = 'waiting', attempts = 0, not_before = now(), last_error = NULL
-WHERE generation_id = %s AND status = 'dead'
-"""
+_REQUEUE = f"""
+{_HELD.format(which="generation_id = %s AND status = 'dead'")}
+UPDATE embedding_job AS j
+SET status = 'waiting', attempts = 0, not_before = now(), last_error = NULL
+FROM held WHERE j.job_id = held.job_id
+""".encode()
 
 _NEXT = """
 SELECT extract(epoch FROM min(CASE status WHEN 'waiting' THEN not_before ELSE lease_until END)
@@ -140,17 +153,18 @@ class Counts(NamedTuple):
         return self.waiting + self.claimed
 
 
-def enqueue(connection: Connection, doc_ids: Sequence[str], generation_id: int) -> None:
-    """Have documents embedded; to be called in the transaction that changes them.
+def enqueue(connection: Connection, doc_ids: Sequence[str]) -> None:
+    """Have documents embedded by the current generation; called in what changes them.
 
     A document that waits already, failed or is being embedded starts from the beginning, and who
-    embeds its old content can no longer end the job. Where another generation became current
-    meanwhile, the documents are enqueued for that one.
+    embeds its old content can no longer end the job. Without a current generation nothing is done:
+    the one that becomes it enqueues every document that is there.
     """
     with connection.transaction():
-        share(connection)
-        wanted = current_id(connection) or generation_id
-        connection.execute(_ENQUEUE, (wanted, sorted(set(doc_ids))))
+        share(connection)  # only from here on is it known which one is current
+        wanted = current_id(connection)
+        if wanted is not None:
+            connection.execute(_ENQUEUE, (wanted, sorted(set(doc_ids))))
 
 
 def claim(
@@ -204,7 +218,7 @@ def release(connection: Connection, token: UUID, jobs: Sequence[Job]) -> int:
 
 def extend(connection: Connection, token: UUID, lease_s: float = LEASE_S) -> int:
     """Let the lease of a claim begin anew; return how many jobs it still holds."""
-    return connection.execute(_EXTEND, (lease_s, token)).rowcount
+    return connection.execute(_EXTEND, (token, lease_s)).rowcount
 
 
 def requeue(connection: Connection, generation_id: int) -> int:

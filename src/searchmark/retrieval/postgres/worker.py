@@ -17,7 +17,13 @@ from searchmark.errors import InputError, OutsideError, described
 from searchmark.retrieval.encoders import Encoder
 from searchmark.retrieval.postgres import queue
 from searchmark.retrieval.postgres.connection import Connection, Database
-from searchmark.retrieval.postgres.generations import current, current_id, current_key, find
+from searchmark.retrieval.postgres.generations import (
+    current,
+    current_id,
+    current_key,
+    find,
+    first,
+)
 from searchmark.retrieval.postgres.leases import held
 from searchmark.retrieval.postgres.queue import Claim, Counts, Job, Patience
 from searchmark.retrieval.postgres.vectors import Content, Made, complete, missing, read_contents
@@ -68,9 +74,9 @@ def adopt(connection: Connection, encoder: Encoder, *, switch: bool = False) -> 
     Where another one is current, an InputError says so, unless `switch` is given: then all
     documents are enqueued for this model.
     """
-    now = current_id(connection)
-    if switch or now is None:
+    if switch:
         return current(connection, encoder.generation)
+    now = current_id(connection) or first(connection, encoder.generation)
     if now != find(connection, encoder.generation):
         raise SupersededError(
             f"the catalog is embedded by {current_key(connection)}, and the model here is "
