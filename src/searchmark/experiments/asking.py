@@ -1,79 +1,140 @@
 """One call of a system, and the record of it."""
 
 from collections.abc import Sequence
+from operator import index
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from searchmark.errors import InputError, SystemDownError, SystemFailedError, failure_text
+from msgspec.structs import replace
+
+from searchmark.errors import (
+    InputError,
+    SystemDownError,
+    SystemFailedError,
+    SystemTimeoutError,
+    failure_text,
+)
 from searchmark.experiments.journal import Call
-from searchmark.systems.protocol import Answer, Hit, Query, System
+from searchmark.experiments.soundness import numbers_flaw, ranks_flaw, shown, storable
+from searchmark.systems.protocol import Answer, Query, System
 
 if TYPE_CHECKING:
     from searchmark.systems.protocol import BatchSystem
 
 
-def ask(system: System, query: Query, depth: int, *, warmup: bool = False) -> Call:
-    """Ask one query and record how it went."""
+class Spoiled(NamedTuple):
+    """A batch whose call failed as a whole, and its queries may go well one by one.
+
+    `attempts` were made for each of them, `error` is what the last one raised.
+    """
+
+    attempts: int
+    error: str
+
+
+def ask(
+    system: System, query: Query, depth: int, *, warmup: bool = False, attempts: int = 0
+) -> Call:
+    """Ask one query and record how it went; `attempts` were made for it before."""
     start = perf_counter()
     try:
         answer = system.search(query, depth)
-        return _answered(query, answer, depth, _since(start), warmup=warmup)
+        call = _answered(query, answer, depth, _since(start), warmup=warmup)
     except (InputError, KeyboardInterrupt):
         raise  # the configuration is wrong, or a person stops the run: not this query's failure
     except BaseException as error:  # exit() in a system under test is its failure too
-        return _failed(query, error, _since(start), warmup=warmup)
+        call = _failed(query, error, _since(start), warmup=warmup)
+    return replace(call, attempts=call.attempts + attempts) if attempts else call
 
 
 def ask_batch(
     system: System, queries: Sequence[Query], depth: int, *, warmup: bool = False
-) -> list[Call] | None:
-    """Ask several queries in one call; None where the call failed as a whole.
+) -> list[Call] | Spoiled:
+    """Ask several queries in one call.
 
-    The latency of each is that of the whole call.
+    The latency of each is that of the whole call. Where that took too long, each of them did: to
+    ask again is no more allowed than for a query alone. Another failure of the whole may be that
+    of one query.
     """
     start, size = perf_counter(), len(queries)
     try:
         answers = cast("BatchSystem", system).search_many(queries, depth)
     except (InputError, KeyboardInterrupt):
         raise
-    except BaseException:
-        return None
-    took, calls = _since(start), []
-    for query, answer in zip(queries, answers, strict=True):
+    except BaseException as error:
+        if not isinstance(error, TimeoutError | SystemDownError):
+            return Spoiled(_attempts(error), storable(failure_text(error)))
+        took, answers = _since(start), [_too_long(error, size)] * size
+    else:
+        took = _since(start)
+    return [
+        _of_batch(query, answer, depth, took, warmup=warmup, batch=size)
+        for query, answer in zip(queries, answers, strict=True)
+    ]
+
+
+def _too_long(error: BaseException, size: int) -> SystemFailedError:
+    """Return the failure of each query of a batch that took too long, or was not asked at all."""
+    if isinstance(error, SystemDownError):
+        return error
+    found = SystemTimeoutError(
+        f"{failure_text(error)}, for a batch of {size} queries; a smaller batch or a greater "
+        "timeout_s may help"
+    )
+    found.attempts, found.latency_ms = _attempts(error), getattr(error, "latency_ms", None)
+    return found
+
+
+def _of_batch(
+    query: Query,
+    answer: Answer | SystemFailedError,
+    depth: int,
+    took: float,
+    *,
+    warmup: bool,
+    batch: int,
+) -> Call:
+    """Return the record of one query of a batch."""
+    try:
         if isinstance(answer, BaseException):
-            call = _failed(query, answer, took, warmup=warmup, batch=size)
-        else:
-            try:
-                call = _answered(query, answer, depth, took, warmup=warmup, batch=size)
-            except Exception as error:
-                call = _failed(query, error, took, warmup=warmup, batch=size)
-        calls.append(call)
-    return calls
+            raise answer
+        return _answered(query, answer, depth, took, warmup=warmup, batch=batch)
+    except Exception as error:
+        return _failed(query, error, took, warmup=warmup, batch=batch)
 
 
 def _answered(
     query: Query, answer: Answer, depth: int, latency_ms: float, *, warmup: bool, batch: int = 1
 ) -> Call:
-    """Return the call in Python's own types: NumPy's pass for them, but cannot be written."""
-    hits = answer.hits[:depth]
-    _check(answer.hits)
-    if answer.latency_ms is not None:
-        latency_ms = _latency(answer.latency_ms)
+    """Return the call in Python's own types: NumPy's pass for them, but cannot be written.
+
+    Raises where it holds anything that could not be kept, or would not come back the same.
+    """
+    given = answer.hits
+    found = ranks_flaw(
+        [h.doc_id for h in given], [h.score for h in given], [h.tokens for h in given]
+    )
+    if found is not None:
+        raise ValueError(found)
+    hits = given[:depth]
     has_tokens = any(h.tokens is not None for h in hits)
-    return Call(
+    call = Call(
         query_id=query.query_id,
-        status="ok" if answer.hits else "empty" if answer.is_given else "missing",
-        latency_ms=latency_ms,
+        status="ok" if given else "empty" if answer.is_given else "missing",
+        latency_ms=latency_ms if answer.latency_ms is None else _latency(answer.latency_ms),
         doc_ids=[str.__str__(h.doc_id) for h in hits],
         scores=[None if h.score is None else float(h.score) for h in hits],
-        tokens=[_number(h.tokens) for h in hits] if has_tokens else [],
-        attempts=answer.attempts,
+        tokens=[None if h.tokens is None else float(h.tokens) for h in hits] if has_tokens else [],
+        attempts=index(answer.attempts),
         partial=bool(answer.partial),
-        size=None if answer.size is None else int(answer.size),
-        total=None if answer.total is None else int(answer.total),
+        size=_count(answer.size, "size"),
+        total=_count(answer.total, "total"),
         warmup=warmup,
         batch=batch,
     )
+    if (found := numbers_flaw(call)) is not None:
+        raise ValueError(found)
+    return call
 
 
 def _failed(
@@ -85,11 +146,16 @@ def _failed(
         query_id=query.query_id,
         status=_status(error),
         latency_ms=latency_ms,
-        error=_storable(failure_text(error)),
-        attempts=getattr(error, "attempts", 1),
+        error=storable(failure_text(error)),
+        attempts=_attempts(error),
         warmup=warmup,
         batch=batch,
     )
+
+
+def _attempts(error: BaseException) -> int:
+    """Return the attempts that were made; what another library calls so may be anything."""
+    return error.attempts if isinstance(error, SystemFailedError) else 1
 
 
 def _status(error: BaseException) -> str:
@@ -98,32 +164,23 @@ def _status(error: BaseException) -> str:
     return "timeout" if isinstance(error, TimeoutError) else "error"
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
+def _count(value: object, what: str) -> int | None:
+    """Return a count as a whole number; one that is none is no answer."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return index(value)  # type: ignore[arg-type]  # whatever has an __index__ will do
+    except TypeError:
+        raise ValueError(f"its {what} is {shown(value)}, which is no count") from None
 
 
 def _latency(value: float) -> float:
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"its latency is {value} ms")
-    return float(value)
-
-
-def _check(hits: Sequence[Hit]) -> None:
-    """Raise where something in a ranking cannot be kept, or is no number."""
-    for hit in hits:
-        if not isinstance(hit.doc_id, str) or not hit.doc_id:
-            raise TypeError(f"a document id is {hit.doc_id!r}, not a text")
-        if not hit.doc_id.isascii() and _storable(hit.doc_id) != hit.doc_id:
-            raise ValueError(f"a document id is {hit.doc_id!r}, which UTF-8 cannot hold")
-        if hit.score is not None and hit.score != hit.score:
-            raise ValueError(f"the score of document '{hit.doc_id}' is NaN")
-        if hit.tokens is not None and not 0 <= hit.tokens < float("inf"):
-            raise ValueError(f"document '{hit.doc_id}' has {hit.tokens} tokens")
-
-
-def _storable(text: str) -> str:
-    """Return text that can be written as UTF-8: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"its latency is {shown(value)} ms") from None
 
 
 def _since(start: float) -> float:

@@ -1,15 +1,18 @@
 """The journal of a run under way: one line an answered query, so that a kill loses one at most."""
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO
+from zlib import crc32
 
 import msgspec
 
-from searchmark.errors import InputError
+from searchmark.errors import InputError, OutsideError
 from searchmark.experiments.holding import hold
+from searchmark.experiments.soundness import flaw
 
 
 class Call(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,16 +51,33 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Journal:
-    """Calls made so far, in a file that only grows."""
+    """Calls made so far, in a file that only grows.
 
-    def __init__(self, path: Path, stream: IO[bytes], calls: dict[str, Call]) -> None:
-        self.path, self._stream, self.calls = path, stream, calls
-        self._encoder = msgspec.json.Encoder()
+    `damaged` are the numbers of lines that could not be read when it was opened: the queries that
+    they answered are asked again.
+    """
+
+    def __init__(
+        self, path: Path, stream: FileIO, calls: dict[str, Call], damaged: tuple[int, ...] = ()
+    ) -> None:
+        self.path, self.calls, self.damaged = path, calls, damaged
+        self._stream, self._size = stream, stream.seek(0, os.SEEK_END)
 
     def append(self, call: Call) -> None:
         """Write one call; once this returns, a killed process no longer loses it."""
-        self._stream.write(self._encoder.encode(call) + b"\n")
-        self._stream.flush()
+        line = memoryview(_line_of(call))
+        whole = self._size + len(line)
+        try:
+            while line:
+                line = line[self._stream.write(line) :]
+        except OSError as error:
+            with suppress(OSError):  # half a line would be dropped the next time, too
+                self._stream.truncate(self._size)
+            raise OutsideError(
+                f"{self.path}: an answer cannot be kept ({error.strerror}); make room there, and "
+                "the same command goes on with what is not kept yet"
+            ) from error
+        self._size = whole
         self.calls[call.query_id] = call
 
 
@@ -66,36 +86,76 @@ def open_journal(path: Path) -> Iterator[Journal]:
     """Open the journal for one run, with the answers that an earlier, interrupted one left.
 
     A last line that was cut off by a kill is dropped, and so are failed calls and partial answers:
-    they are asked again. Two runs that would write the same journal at once are refused.
+    they are asked again, as is what a damaged line answered. Two runs that would write the same
+    journal at once are refused.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as stream:
+    with _opened(path) as stream:
         if not hold(stream):
             raise InputError(
                 "another run of the same system over the same inputs is under way",
                 path=path,
                 fix="wait for it or end it",
             )
-        calls = _read(stream)
-        stream.seek(0, os.SEEK_END)
-        yield Journal(path, stream, calls)
+        yield Journal(path, stream, *_read(stream))
 
 
-def _read(stream: IO[bytes]) -> dict[str, Call]:
-    """Read what is whole, cut the file after it, and keep what was answered."""
-    decoder = msgspec.json.Decoder(Call)
+def _opened(path: Path) -> FileIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+b", buffering=0)
+    except OSError as error:
+        raise InputError(
+            f"a run cannot keep its answers here ({error.strerror})",
+            path=path,
+            fix="this has to be a file that may be written, or nothing; move away what is there",
+        ) from error
+
+
+def _read(stream: FileIO) -> tuple[dict[str, Call], tuple[int, ...]]:
+    """Read what is whole, cut off a last line without an end, and keep what was answered."""
     calls: dict[str, Call] = {}
-    good = 0
+    damaged = list[int]()
+    size, tail = 0, b""
     stream.seek(0)
-    for line in stream:
-        try:
-            call = decoder.decode(line)
-        except msgspec.DecodeError:
-            break
+    reader = BufferedReader(stream)
+    for number, line in enumerate(reader, 1):
         if not line.endswith(b"\n"):
+            tail = line
             break
-        good += len(line)
-        if not call.is_failure and not call.partial:
+        size += len(line)
+        if not (text := line.strip(BLANKS)):
+            continue
+        call = _call_of(text)
+        if call is None:
+            damaged.append(number)
+        elif not call.is_failure and not call.partial:
             calls[call.query_id] = call
-    stream.truncate(good)
-    return calls
+    reader.detach()
+    if tail:
+        stream.truncate(size)
+    return calls, tuple(damaged)
+
+
+_DECODER = msgspec.json.Decoder(Call)
+_ENCODER = msgspec.json.Encoder()
+_SUM = re.compile(rb'\{"sum":"([0-9a-f]{8})",')
+BLANKS = b" \t\r\n\xef\xbb\xbf"
+"""What an editor may put around a line: blanks, other line ends, a mark at the beginning."""
+
+
+def _line_of(call: Call) -> bytes:
+    """Return a call as a line: JSON that begins with the checksum of what follows it."""
+    rest = _ENCODER.encode(call)[1:]
+    return b'{"sum":"%08x",%s\n' % (crc32(rest), rest)
+
+
+def _call_of(text: bytes) -> Call | None:
+    """Return the call of a line; None where the line is damaged. Early ones have no checksum."""
+    found = _SUM.match(text)
+    if found is not None and int(found[1], 16) != crc32(text[found.end() :]):
+        return None
+    try:
+        call = _DECODER.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return call if flaw(call) is None else None

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from searchmark.data import Queries
-from searchmark.experiments.asking import ask, ask_batch
+from searchmark.experiments.asking import Spoiled, ask, ask_batch
 from searchmark.experiments.journal import Call, Journal
 from searchmark.experiments.validity import not_asked
 from searchmark.experiments.workers import Workers
@@ -31,6 +31,8 @@ def ask_all(
     """Ask every query that the journal has no answer to; return all calls in the queries' order.
 
     A query on which the system fails is recorded with what was raised, and the next one is asked.
+    A batch that fails as a whole is one failed call; its queries are asked one by one then, unless
+    it took too long.
     After `calls.stop_after` failures in a row no more are asked: those left are "unasked".
     """
     calls = calls or CallPolicy()
@@ -40,31 +42,34 @@ def ask_all(
     told(len(queries) - len(left), len(queries))
     breaker = Breaker(calls.stop_after)
     asking = _Asking(system, depth, calls.warmup)
-    workers = Workers(asking.work, _batches(system, left, calls.batch), calls.concurrency)
+    jobs = [_Job(batch) for batch in _batches(system, left, calls.batch)]
+    workers = Workers(asking.work, jobs, calls.concurrency)
     n_open = len(left)
     with closing(workers.results()) as results:
         for found in results:
             if isinstance(found, _Apart):
-                workers.add([(query,) for query in found.batch])
-                continue
-            for call in found:
-                breaker.note(call)
-                if call.status != "unasked":
+                breaker.note_failure(found.error)
+                workers.add(found.jobs)
+            else:
+                breaker.note(found)
+                made = [call for call in found if call.status != "unasked"]
+                for call in made:
                     journal.append(call)
-                    n_open -= 1
-            told(len(queries) - n_open, len(queries))
+                n_open -= len(made)
+                told(len(queries) - n_open, len(queries))
             if breaker.is_open:
                 workers.stop()
     unasked = [_unasked(q, breaker) for q in left if q.query_id not in journal.calls]
-    made = journal.calls | {call.query_id: call for call in unasked}
-    return [made[query_id] for query_id in queries.query_ids]
+    answered = journal.calls | {call.query_id: call for call in unasked}
+    return [answered[query_id] for query_id in queries.query_ids]
 
 
 @dataclass(slots=True)
 class Breaker:
     """Counts failures in a row, in the order in which calls end; open from `stop_after` on.
 
-    It is open too where the system is down already, for whoever asked it before.
+    A batch that failed as a whole is one of them. It is open too where the system is down already,
+    for whoever asked it before.
     """
 
     stop_after: int
@@ -72,12 +77,22 @@ class Breaker:
     last_error: str = ""
     is_down: bool = False
 
-    def note(self, call: Call) -> None:
-        """Count one call."""
-        self.n_in_row = self.n_in_row + 1 if call.is_failure else 0
-        self.is_down = self.is_down or call.status == "unasked"
-        if call.is_failure:
-            self.last_error = call.error or call.status
+    def note(self, calls: Sequence[Call]) -> None:
+        """Count what came of one job: a call, or those of a batch."""
+        if len(calls) > 1 and all(call.status == "timeout" for call in calls):
+            self.note_failure(calls[0].error or "timeout")
+            return
+        for call in calls:
+            self.is_down = self.is_down or call.status == "unasked"
+            if call.is_failure:
+                self.note_failure(call.error or call.status)
+            else:
+                self.n_in_row = 0
+
+    def note_failure(self, error: str) -> None:
+        """Count one failure."""
+        self.n_in_row += 1
+        self.last_error = error
 
     @property
     def is_open(self) -> bool:
@@ -85,10 +100,18 @@ class Breaker:
         return self.is_down or self.n_in_row >= self.stop_after
 
 
-class _Apart(NamedTuple):
-    """A batch that failed as a whole, to be asked query by query."""
+class _Job(NamedTuple):
+    """A query or a batch to ask, and how many attempts were made for it already."""
 
     batch: Batch
+    attempts: int = 0
+
+
+class _Apart(NamedTuple):
+    """A batch that failed as a whole, as jobs of one query each, and how it failed."""
+
+    jobs: list[_Job]
+    error: str
 
 
 @dataclass(slots=True)
@@ -104,14 +127,18 @@ class _Asking:
     warmup: int
     ended: list[None] = field(default_factory=list)  # appending is safe in threads, counting is not
 
-    def work(self, batch: Batch) -> "list[Call] | _Apart":
+    def work(self, job: _Job) -> "list[Call] | _Apart":
         """Ask a batch, or the one query in it."""
         is_warmup = len(self.ended) < self.warmup
+        batch, attempts = job
         try:
             if len(batch) == 1:
-                return [ask(self.system, batch[0], self.depth, warmup=is_warmup)]
+                (query,) = batch
+                return [ask(self.system, query, self.depth, warmup=is_warmup, attempts=attempts)]
             found = ask_batch(self.system, batch, self.depth, warmup=is_warmup)
-            return _Apart(batch) if found is None else found
+            if isinstance(found, Spoiled):
+                return _Apart([_Job((q,), found.attempts) for q in batch], found.error)
+            return found
         finally:
             if is_warmup:
                 self.ended.append(None)

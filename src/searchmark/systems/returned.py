@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
+from math import isfinite
 from types import GeneratorType
 
 from searchmark.errors import SystemFailedError, described
@@ -79,8 +80,11 @@ def _number(value: object, item: object) -> float | None:
         number = float(value)  # type: ignore[arg-type]  # whatever has a __float__ will do
     except (TypeError, ValueError, OverflowError):
         raise SystemFailedError(f"returned {_shown(item)}: {value!r} is no number") from None
-    if number != number:
-        raise SystemFailedError(f"returned {_shown(item)}: NaN cannot be ordered")
+    if not isfinite(number):
+        raise SystemFailedError(
+            f"returned {_shown(item)}: {number} can be neither kept nor compared; give a finite "
+            "number, or None where there is none"
+        )
     return number
 
 

@@ -16,6 +16,9 @@ from searchmark.systems.protocol import Answer, Hit
 MOST_EXACT = 2.0**53
 """Whole numbers above this have lost digits once they are floats: no ids."""
 
+MOST_COUNTED = 2**63 - 1
+"""No engine holds more documents: a greater number is no count, and tables could not keep it."""
+
 
 class _KeepsGaps(TreeInterpreter):  # type: ignore[misc]
     """JMESPath, but a list keeps its length where an element has nothing at the path.
@@ -178,8 +181,8 @@ def count_at(document: Any, path: Path) -> int | None:
     if value is None:
         return None
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole or value < 0:
-        found = str(value) if isinstance(value, int | float) else kind_of(value)
+    if isinstance(value, bool) or not whole or not 0 <= value <= MOST_COUNTED:
+        found = str(value)[:40] if isinstance(value, int | float) else kind_of(value)
         raise SystemFailedError(f"the answer has {found} at {path.shown}, which is no count")
     return int(value)
 

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import threading
@@ -9,11 +10,13 @@ import polars as pl
 import pytest
 
 from searchmark.data import Queries
-from searchmark.errors import InputError, SystemFailedError
+from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
 from searchmark.experiments.asking import ask
 from searchmark.experiments.journal import Call, open_journal
 from searchmark.experiments.runner import ask_all
+from searchmark.experiments.store import calls_table
 from searchmark.systems.calling import called
+from searchmark.systems.pacing import Clock
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Hit, Query
 from searchmark.systems.secrets import Secrets
@@ -85,6 +88,11 @@ def test_failed_queries_are_asked_again_and_answers_kept(tmp_path: Path) -> None
         (ValueError("\ud800"), "error"),
         (Answer((Hit("\ud800", 1.0),)), "error"),
         (Answer((Hit("a", float("nan")),)), "error"),
+        (Answer((Hit("a", float("inf")),)), "error"),
+        (Answer((Hit("a", float("-inf")),)), "error"),
+        (Answer((Hit("a", 10**400),)), "error"),
+        (Answer((Hit("a", 1.0, 10**400),)), "error"),
+        (Answer((Hit("a", "high"),)), "error"),  # type: ignore[arg-type]
         (Answer((Hit("", 1.0),)), "error"),
         (Answer((Hit(7, 1.0),)), "error"),  # type: ignore[arg-type]
     ],
@@ -176,6 +184,43 @@ def test_tokens_that_are_none_are_a_failure(tokens: float) -> None:
     call = ask(Scripted({"1": Answer((Hit("a", 1.0, tokens),))}), Query("1", "t"), 5)
     assert call.status == "error"
     assert call.error == f"ValueError: document 'a' has {tokens} tokens"
+
+
+@pytest.mark.parametrize("what", ["total", "size"])
+@pytest.mark.parametrize("count", [2**63, 2**70, -1, 1e300, 0.5, float("nan"), "12"])
+def test_a_count_that_no_table_holds_is_a_failure(what: str, count: float | str) -> None:
+    given = Answer((Hit("a", 1.0),), **{what: count})  # type: ignore[arg-type]
+    call = ask(Scripted({"1": given}), Query("1", "t"), 5)
+    assert call.status == "error"
+    assert re.fullmatch(rf"ValueError: its {what} is .+, which is no count", call.error or "")
+    assert calls_table([call])[what].to_list() == [None]
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, 0, 12.0, np.int64(7), None])
+def test_a_count_that_a_table_holds_is_kept(count: int | None) -> None:
+    call = ask(Scripted({"1": Answer((), total=count, size=count)}), Query("1", "t"), 5)
+    assert (call.status, call.total, call.size) == ("empty", count, count)
+    assert calls_table([call])["total"].to_list() == [count]
+
+
+def test_what_other_libraries_call_attempts_is_not_taken_for_ours() -> None:
+    class TheirsError(Exception):
+        attempts = "3 of 4"
+
+    call = ask(Scripted({"1": TheirsError()}), Query("1", "t"), 5)
+    assert (call.status, call.attempts) == ("error", 1)
+
+
+def test_what_is_asked_is_read_back_the_same_whatever_a_system_gives(tmp_path: Path) -> None:
+    # one that could not be written as it is would be another one when the run goes on
+    numbers = [1e308, -1e-308, 5e-324, float("inf"), float("nan"), 2**70, 10**400, None]
+    script = {str(i): Answer((Hit("a", x), Hit("b", 0.1))) for i, x in enumerate(numbers)}
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(Scripted(script), queries(*script), 5, journal)
+    assert [c.status for c in calls] == ["ok"] * 3 + ["error"] * 2 + ["ok", "error", "ok"]
+    with open_journal(tmp_path / "j") as journal:
+        assert not journal.damaged
+        assert journal.calls == {c.query_id: c for c in calls if c.status == "ok"}
 
 
 def test_the_first_calls_are_warm_up_in_every_attempt(tmp_path: Path) -> None:
@@ -321,6 +366,7 @@ def test_batches_and_one_by_one_where_a_batch_fails(tmp_path: Path, concurrency:
     assert [c.status for c in calls] == ["ok", "error", "error", "ok", "ok", "ok", "ok"]
     assert [c.batch for c in calls] == [3, 3, 3, 1, 1, 1, 1]
     assert calls[0].latency_ms == calls[1].latency_ms  # of the whole call
+    assert [c.attempts for c in calls] == [1, 1, 1, 2, 2, 2, 1]  # in vain with 5, then alone
 
 
 def test_one_bad_query_in_every_batch_is_no_dead_system(tmp_path: Path) -> None:
@@ -335,6 +381,84 @@ def test_one_bad_query_in_every_batch_is_no_dead_system(tmp_path: Path) -> None:
     assert inner.batches == ["a12", "b34", "c56", "d78"]
     assert inner.asked == list(ids)  # of each batch at once, or else three failed ones make a row
     assert [c.status for c in calls] == ["error", "ok", "ok"] * 4
+
+
+def test_attempts_of_a_batch_that_failed_are_counted_with_those_of_its_queries(
+    tmp_path: Path,
+) -> None:
+    # the batch is sent 1 + 2 times in vain; then alone, query 1 once more, query 2 1 + 2 times
+    lost = SystemFailedError("lost", retry=True)
+
+    class Lossy(Batching):
+        def search_many(self, queries: Sequence[Query], k: int) -> list[Answer | BaseException]:
+            super().search_many([], k)
+            raise lost
+
+    inner = Lossy({"1": ANSWER, "2": lost})
+    limits = CallPolicy(batch=2, retries=2)
+    clock = Clock(wait=lambda event, seconds: False)
+    with open_journal(tmp_path / "j") as journal:
+        system = called(inner, limits, Secrets({}), clock=clock)
+        calls = ask_all(system, queries(*"12"), 5, journal, calls=limits)
+    assert len(inner.batches) == 3
+    assert inner.asked == ["1", "2", "2", "2"]
+    assert [(c.status, c.attempts) for c in calls] == [("ok", 4), ("error", 6)]
+
+
+class Slow(Batching):
+    """A batch of it takes too long."""
+
+    def search_many(self, queries: Sequence[Query], k: int) -> list[Answer | BaseException]:
+        self.batches.append("".join(q.query_id for q in queries))
+        raise SystemTimeoutError("no answer within 2 s")
+
+
+def test_queries_of_a_batch_that_took_too_long_are_not_asked_again(tmp_path: Path) -> None:
+    # alone each would be given the whole time limit once more, and retries are 0
+    inner, told = Slow(dict.fromkeys("12345", ANSWER)), list[tuple[int, int]]()
+    limits = CallPolicy(batch=3)
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(
+            called(inner, limits, Secrets({})),
+            queries(*"12345"),
+            5,
+            journal,
+            calls=limits,
+            progress=lambda done, total: told.append((done, total)),
+        )
+    assert (inner.batches, inner.asked) == (["123", "45"], [])
+    assert [(c.status, c.attempts, c.batch) for c in calls] == [
+        *[("timeout", 1, 3)] * 3,
+        *[("timeout", 1, 2)] * 2,
+    ]
+    assert calls[0].error == (
+        "no answer within 2 s, for a batch of 3 queries; a smaller batch or a greater timeout_s "
+        "may help"
+    )
+    assert told == [(0, 5), (3, 5), (5, 5)]
+
+
+@pytest.mark.parametrize("with_limits", [True, False])
+def test_batches_that_take_too_long_are_failures_in_a_row(
+    tmp_path: Path, with_limits: bool
+) -> None:
+    inner = Slow(dict.fromkeys("123456789", ANSWER))
+    limits = CallPolicy(batch=2, stop_after=3)
+    system = called(inner, limits, Secrets({})) if with_limits else inner
+    with open_journal(tmp_path / "j") as journal:
+        calls = ask_all(system, queries(*"123456789"), 5, journal, calls=limits)
+    assert inner.batches == ["12", "34", "56"]  # three calls, though six queries
+    assert [c.status for c in calls] == ["timeout"] * 6 + ["unasked"] * 3
+
+
+def test_a_batch_that_fails_is_told_to_the_breaker(tmp_path: Path) -> None:
+    # the batch fails, and 1 and 2 alone: three failures in a row
+    inner = Batching(dict.fromkeys("123456", OSError("down")), refused="123456")
+    with open_journal(tmp_path / "j") as journal:
+        limits = CallPolicy(batch=3, stop_after=3)
+        calls = ask_all(inner, queries(*"123456"), 5, journal, calls=limits)
+    assert (inner.batches, inner.asked) == (["123"], ["1", "2"])
+    assert [c.status for c in calls] == ["error"] * 2 + ["unasked"] * 4
 
 
 def test_a_system_without_batches_is_asked_one_by_one(tmp_path: Path) -> None:

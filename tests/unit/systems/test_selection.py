@@ -113,7 +113,8 @@ def test_flags(value: Any, expected: bool) -> None:
 def test_counts() -> None:
     total = compile_path("total", "total")
     assert [count_at({"total": v}, total) for v in (7, 7.0, 0, None)] == [7, 7, 0, None]
-    for value in (-1, 1.5, True, "7", [7]):
+    assert count_at({"total": 2**63 - 1}, total) == 2**63 - 1
+    for value in (-1, 1.5, True, "7", [7], 2**63, 10**30, 2.0**63, 1e300):
         assert "no count" in failure(count_at, {"total": value}, total)
 
 
