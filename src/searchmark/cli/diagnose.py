@@ -37,8 +37,8 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
 
     Answers of an earlier run over the same files and configuration are looked at again.
 
-    Exit code 1: there is a finding as severe as --fail-on; 3: a system failed on too many
-    queries.
+    Exit code 1: there is a finding as severe as --fail-on; 3: too many queries of a system failed
+    or were answered in part.
     """
     from searchmark.diagnosis.diagnosis import diagnosis_of
     from searchmark.experiments.diagnosing import run_evidence, serving_system
@@ -107,7 +107,7 @@ def _exit(found: "Diagnosis", setup: "Evidence", fail_on: str | None) -> None:
 
 
 def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> None:
-    """Tell of failed calls; they are a failure of the command where they make a run invalid."""
+    """Tell of failed calls and of runs that are no measurement; these fail the command."""
     from searchmark.errors import OutsideError
 
     failed = [r for q in queries for r in q.rankings if r.is_failure]
@@ -115,7 +115,9 @@ def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> No
         names = ", ".join(sorted({r.name for r in failed}))
         n = len(failed)
         say(f"{n} call{'' if n == 1 else 's'} failed ({names}); the findings name the queries")
-    if any(r.name in setup.invalid for r in failed):
+    for name, why in setup.invalid.items():
+        say(f"{name} is INVALID: {why}; what is said of it is no measurement")
+    if setup.invalid:
         raise click.exceptions.Exit(OutsideError.exit_code)
 
 

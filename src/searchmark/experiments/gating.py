@@ -96,7 +96,7 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
         *experiment.caveats,
         *(f"allowed by allow_changed: {d}" for d in allowed),
     )
-    return replace(verdict, notes=notes)
+    return replace(verdict, notes=notes, caveats=experiment.caveats)
 
 
 def _others(project: Project, experiment: Experiment) -> dict[str, Values]:

@@ -9,7 +9,7 @@ from searchmark.diagnosis.wording import listed
 from searchmark.errors import SystemFailedError
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
-from searchmark.experiments.validity import failure_sentence
+from searchmark.experiments.validity import caveats_of, count_partial, failure_sentence
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.systems.policy import CallPolicy
 
@@ -57,26 +57,27 @@ class Experiment:
     def check(self, systems: Sequence[str] | None = None) -> None:
         """Raise SystemFailedError where the run of one of the systems (all by default) is invalid.
 
-        Too many of its queries failed, or it was given up.
+        Too many of its queries failed or were answered in part, or it was given up.
         """
         wrong = [o for o in self.outcomes if o.invalid and (systems is None or o.system in systems)]
         if wrong:
             first, *others = wrong
             told = failure_sentence(first.system, first.calls, first.policy)
-            too = f"; {listed([o.system for o in others])} failed too" if others else ""
+            also = listed([f"'{o.system}' ({o.invalid})" for o in others])
+            too = f"; no measurement either: {also}" if others else ""
             raise SystemFailedError(told + too)
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What to know of runs that count although some of their queries failed, a sentence each.
+        """What to know of runs that count although not every answer is whole, a sentence each.
 
         Queries without a judgment are counted too.
         """
         return tuple(
-            f"{o.system}: {len(o.failures)} of {len(o.calls)} queries failed, within its "
-            f"max_error_share = {o.policy.max_error_share:g}; they count as missing."
+            sentence
             for o in self.outcomes
-            if o.failures and not o.invalid
+            if not o.invalid
+            for sentence in caveats_of(o.system, o.calls, o.policy)
         )
 
 
@@ -90,7 +91,7 @@ def invalid_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def partial_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Tell of answers in which a part of the system did not take part."""
     for outcome in outcomes:
-        n = sum(c.partial for c in outcome.calls)
+        n = count_partial(outcome.calls)
         if n:
             yield (
                 f"{outcome.system}: {n} of {len(outcome.calls)} answers are partial: a part of the "

@@ -77,12 +77,15 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _is_invalid(facts: Mapping[str, Any], folder: Path) -> bool:
-    """Tell whether a bundle is of a run that is no measurement; old ones do not say so."""
-    if "invalid" in facts:
+    """Tell whether a bundle is of a run that is no measurement; old ones do not say all of it."""
+    limits = facts.get("limits")
+    knows_partial = isinstance(limits, Mapping) and "max_partial_share" in limits
+    if facts.get("invalid") is not None or ("invalid" in facts and knows_partial):
         return facts["invalid"] is not None
     with suppress(OSError, pl.exceptions.PolarsError):
-        status = pl.read_parquet(folder / "calls.parquet", columns=["status"])["status"]
-        return bool(status.is_in(["error", "timeout"]).any())
+        calls = pl.read_parquet(folder / "calls.parquet", columns=["status", "partial"])
+        failed = calls["status"].is_in(["error", "timeout"]) & ("invalid" not in facts)
+        return bool((failed | calls["partial"]).any())
     return True
 
 

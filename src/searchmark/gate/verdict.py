@@ -124,8 +124,9 @@ class Verdict:
 
     `n_better` and `n_worse` count the queries that moved, by measure. `notes` say what was allowed
     and what was left out. `alpha` is the level asked for, None where `max_drop` alone decides.
-    `suggestions` say what to do next; `suggested_max_drop` is the smallest loss that every gated
-    measure would show, None where it cannot be computed.
+    `caveats` are those of the notes that tell of failed queries and partial answers, within the
+    limits of the run. `suggestions` say what to do next; `suggested_max_drop` is the smallest loss
+    that every gated measure would show, None where it cannot be computed.
     """
 
     system: str
@@ -139,6 +140,7 @@ class Verdict:
     alpha: float | None = None
     suggestions: tuple[str, ...] = ()
     suggested_max_drop: float | None = None
+    caveats: tuple[str, ...] = ()
 
     @property
     def because(self) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def legend(comparison: Table) -> str:
     """Return what the marks of a comparison mean, of those that occur."""
     parts = []
     if any(str(row[0]).endswith(f" {INVALID}") for row in comparison.rows):
-        parts.append(f"{INVALID}: too many queries failed, so these numbers are no measurement")
+        parts.append(f"{INVALID}: a run with too much missing, so these numbers are no measurement")
     if comparison.best:
         parts.append("* the best of its column")
     if comparison.rules:

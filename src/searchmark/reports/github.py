@@ -26,6 +26,7 @@ def annotations(found: "Verdict | NoVerdict") -> list[str]:
         return [*_commands("error", title, found.reasons), *_commands("notice", title, fix)]
     levels = (
         ("error", "failed", found.because),
+        ("warning", "rests on part", found.caveats),
         ("warning", "cannot tell", found.blind),
         ("notice", "suggests", found.suggestions),
     )

@@ -1,6 +1,6 @@
 """A verdict as JUnit XML, which build servers show as tests: a test for everything that is held."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -50,7 +50,7 @@ def verdict_junit(verdict: "Verdict", digits: int = 4) -> str:
     # which of the queries that lost most belong to a category is not known here
     cases += [_measure_case(v, "", digits) for v in held]
     cases += [_pinned_case(p, digits) for p in verdict.pinned]
-    return _text(verdict.system, cases, _properties(verdict))
+    return _text(verdict.system, cases, _properties(verdict), verdict.caveats)
 
 
 def no_verdict_junit(found: verdicts.NoVerdict) -> str:
@@ -107,7 +107,12 @@ def _properties(verdict: "Verdict") -> Iterator[tuple[str, str]]:
                 yield f"{v.measure} {name}", repr(value)
 
 
-def _text(system: str, cases: list[Case], properties: Iterable[tuple[str, str]]) -> str:
+def _text(
+    system: str,
+    cases: list[Case],
+    properties: Iterable[tuple[str, str]],
+    caveats: Sequence[str] = (),
+) -> str:
     counts = {
         "tests": str(len(cases)),
         "failures": _count(cases, "failure"),
@@ -124,6 +129,8 @@ def _text(system: str, cases: list[Case], properties: Iterable[tuple[str, str]])
             ET.SubElement(parent, "property", {"name": clean(name), "value": value})
     for case in cases:
         _add(suite, case, f"{CLASS}.{clean(system)}")
+    if caveats:
+        ET.SubElement(suite, "system-out").text = "".join(f"{clean(c)}\n" for c in caveats)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

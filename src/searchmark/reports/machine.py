@@ -143,6 +143,7 @@ def verdict_json(verdict: "Verdict") -> str:
             "blind": list(verdict.blind),
             "suggestions": list(verdict.suggestions),
             "notes": list(verdict.notes),
+            "caveats": list(verdict.caveats),
             "alpha": verdict.alpha,
             "suggested_max_drop": verdict.suggested_max_drop,
             "measures": [_measure(v) for v in verdict.measures],

@@ -372,7 +372,7 @@ def test_every_problem_of_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> 
         (["${NOT_SET_ANYWHERE}"], "NOT_SET_ANYWHERE, which is not set"),
         (["http://127.0.0.1:1", "--text", "name"], "is no KIND=PATH"),
         (["http://127.0.0.1:1", "--text", "name=a["], "is no JMESPath"),
-        (["http://127.0.0.1:1", "--timeout", "0"], "is not above 0"),
+        (["http://127.0.0.1:1", "--timeout", "0"], "is not from 0.001 to 86,400"),
         (["http://127.0.0.1:1", "--fail-under", "AP=1"], "'AP' is not measured"),
     ],
 )

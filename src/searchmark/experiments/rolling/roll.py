@@ -109,8 +109,8 @@ def _check(calls: Sequence[Call], policy: CallPolicy) -> None:
     """Raise where the calls are no measurement: to fail is not to find nothing."""
     why = why_invalid(calls, policy)
     if why is not None:
-        first = next(c.error for c in calls if c.is_failure)
-        raise SystemFailedError(f"{why}; nothing is recorded; the first error: {first}")
+        first = next((f"; the first error: {c.error}" for c in calls if c.is_failure), "")
+        raise SystemFailedError(f"{why}; nothing is recorded{first}")
 
 
 def _record(

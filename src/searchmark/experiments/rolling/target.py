@@ -131,7 +131,9 @@ def _target(
     limits: Mapping[str, Any],
     problems: list[Problem],
 ) -> Target:
-    table = {"max_error_share": ERROR_SHARE, **file.search, **limits, "use": "http"}
+    # partial answers are measured apart, so that any share of them is a measurement
+    shares = {"max_error_share": ERROR_SHARE, "max_partial_share": 1.0}
+    table = {**shares, **file.search, **limits, "use": "http"}
     found: list[Problem] = []
     entry = decode_systems({SEARCH: table}, found)[SEARCH]
     problems += [p._replace(key=p.key.removeprefix("systems.")) for p in found]
