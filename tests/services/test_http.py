@@ -480,6 +480,9 @@ def test_redirects_that_are_not_followed(server: Server, opened: Open) -> None:
     assert "answered 302 Found: to '/ok', not followed" in str(none)
     odd = failure(opened("/redirect?to=file:///etc/passwd&q={query}", redirects="any"))
     assert "which is no address" in str(odd)
+    for target in ("http://[", "http://h:99999/", "http://%5B::1/", "http://a%20b/", "%2F%2F["):
+        odd = failure(opened(f"/redirect?to={target}&q={{query}}", redirects="any"))
+        assert "which is no address" in str(odd)
     seen = opened("/redirect?to=/ok&status=303", body={"q": "{query}"}).search(RED, 3)
     assert ids(seen) == ["b", "a", "c"]
 

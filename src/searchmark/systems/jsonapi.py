@@ -12,13 +12,14 @@ from searchmark.systems.http.address import (
     address_problem,
     is_header_value,
     parameters_problem,
+    written_problem,
 )
+from searchmark.systems.http.credentials import bearer_header, credential_problems
 from searchmark.systems.http.deadline import open_manager
 from searchmark.systems.http.reply import document_of
 from searchmark.systems.http.wire import Outgoing, Wire
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.protocol import Context
-from searchmark.systems.secrets import REFERENCE
 from searchmark.systems.template import encoded, texts_in
 
 PATIENCE_S = 120.0
@@ -82,7 +83,7 @@ def open_api(
         raise InputError(f"{at}url: {told}")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if key is not None:
-        headers["Authorization"] = f"Bearer {context.secrets.expand(key, key=f'{at}key')}"
+        headers["Authorization"] = bearer_header(key, f"{at}key", context.secrets)
         if not is_header_value(headers["Authorization"]):
             raise InputError(f"{at}key: the value has characters that no header can hold")
     request = Outgoing(
@@ -118,8 +119,8 @@ def api_problems(address: ApiConfig, *, table: str = "") -> list[Problem]:
         Problem(f"{at}{p.key}", p.message)
         for p in literal_secret_problems(url=url, values={"key": key})
     ]
-    told = None if url.startswith("${") else _base_problem(REFERENCE.sub("x", url))
-    if told is not None:
+    found += [Problem(f"{at}key", p.message) for p in credential_problems(bearer=key)]
+    if (told := written_problem(url, _base_problem)) is not None:
         found.append(Problem(f"{at}url", told))
     if address.max_bytes < 1:
         found.append(Problem(f"{at}max_bytes", f"{address.max_bytes} is not 1 or more"))

@@ -98,7 +98,7 @@ def test_what_is_right_has_no_problems(use: str, keys: dict[str, Any]) -> None:
         ({"api_key": "abcdef123456"}, "api_key", "secret written out"),
         ({"headers": {"X-Api-Key": "abcdef123456"}}, "headers.X-Api-Key", "secret written out"),
         ({"headers": {"authorization": "${A}"}}, "headers.authorization", "basic, bearer"),
-        ({"headers": {"a b": "c"}}, "headers.a b", "no header can hold"),
+        ({"headers": {"a b": "c"}}, "headers.a b", "name can hold"),
         ({"client_key": "key.pem"}, "client_cert", "is missing"),
         ({"proxy": "http://u:hunter22@p"}, "proxy", "password written out"),
     ],

@@ -1,6 +1,5 @@
 """Any search engine behind HTTP: a request from a template, ids and scores from its JSON answer."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,8 +12,10 @@ import msgspec
 from searchmark.data.files import sha256
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.systems.http.config import Config, Settled, settle, with_body
+from searchmark.systems.http.credentials import basic_header, bearer_header, credential
 from searchmark.systems.http.paging import Page, Paging, cursor_of
 from searchmark.systems.http.problems import PLACEHOLDERS, find_problems, request_problems
+from searchmark.systems.http.proxy import open_proxy
 from searchmark.systems.http.reply import Format, document_of
 from searchmark.systems.http.request import Composer, open_request
 from searchmark.systems.http.tls import Tls
@@ -195,19 +196,18 @@ def _headers(settled: Settled, secrets: Secrets) -> dict[str, str]:
     """Return the headers of the keys for authentication."""
     config, found = settled.config, {}
     if config.bearer is not None:
-        found["Authorization"] = f"Bearer {secrets.expand(config.bearer, key='bearer')}"
+        found["Authorization"] = bearer_header(config.bearer, "bearer", secrets)
     if config.basic is not None:
-        pair = secrets.expand(config.basic, key="basic").encode()
-        found["Authorization"] = f"Basic {b64encode(pair).decode()}"
+        found["Authorization"] = basic_header(config.basic, secrets)
     if config.api_key is not None:
-        found[config.api_key_header or ""] = secrets.expand(config.api_key, key="api_key")
+        found[config.api_key_header or ""] = credential(config.api_key, "api_key", secrets)
     return found
 
 
 def _open_wire(config: Config, context: Context, request: Composer) -> Wire:
     from searchmark.systems.http.deadline import open_manager
 
-    proxy = None if config.proxy is None else context.secrets.expand(config.proxy, key="proxy")
+    proxy = open_proxy(config.proxy, context.secrets)
     tls = Tls(
         config.ca_file, config.client_cert, config.client_key, config.server_name, config.verify
     )

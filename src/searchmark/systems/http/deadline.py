@@ -16,6 +16,8 @@ from typing import Any
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from searchmark.systems.http.proxy import Proxy
+
 
 class _Reader(io.RawIOBase):
     """Reads a socket with what is left until the deadline as the limit of each wait."""
@@ -58,6 +60,10 @@ class _Plain(HTTPConnection):
 
 
 class _Secure(HTTPSConnection):
+    def connect(self) -> None:
+        with _limited(self):  # the answer of a proxy too, to which a tunnel is asked for
+            super().connect()
+
     def _new_conn(self) -> socket.socket:
         return _opened(self, super()._new_conn)
 
@@ -86,7 +92,7 @@ def _limited(connection: HTTPConnection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.response_class = usual  # a later tunnel through a proxy has its own time
+        connection.response_class = usual  # what comes later has its own time
 
 
 class _PlainPool(HTTPConnectionPool):
@@ -102,9 +108,12 @@ class _SecurePool(HTTPSConnectionPool):
             conn.connect()
 
 
-def open_manager(proxy: str | None, connections: int, **tls: Any) -> PoolManager:
+def open_manager(proxy: Proxy | None, connections: int, **tls: Any) -> PoolManager:
     """Return a manager that keeps `connections` open to a host, and retries nothing itself."""
     keys: dict[str, Any] = {"num_pools": 8, "maxsize": connections, "retries": False, **tls}
-    manager = PoolManager(**keys) if proxy is None else ProxyManager(proxy, **keys)
+    if proxy is None:
+        manager = PoolManager(**keys)
+    else:
+        manager = ProxyManager(proxy.address, proxy_headers=dict(proxy.headers), **keys)
     manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
     return manager

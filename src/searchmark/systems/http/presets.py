@@ -50,8 +50,12 @@ _LUCENE_SERVER: Mapping[str, Any] = {
     },
     "ids": "hits.hits[]._id",
     "scores": "hits.hits[]._score",
-    "partial": "timed_out || _shards.failed > `0`",
-    "total": "hits.total.value",
+    "partial": "timed_out || _shards.failed > `0` || _clusters.skipped > `0` "
+    "|| _clusters.partial > `0` || _clusters.failed > `0`",
+    # beyond 10,000 it may be a lower bound ("gte"), which is no total
+    "total": "(hits.total.relation == 'eq' || !(hits.total.relation)) && hits.total.value "
+    "|| (hits.total >= `0` && hits.total) || `null`",
+    "error": "_shards.failed > `0` && _shards.successful == `0`",
     "tags": LEXICAL,
 }
 
@@ -71,7 +75,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             ids="response.docs[].id",
             scores="response.docs[].score",
             partial="responseHeader.partialResults",
-            total="response.numFound",
+            total="response.numFoundExact != `false` && response.numFound || `null`",
             error="error",
             tags=LEXICAL,
         ),
@@ -83,8 +87,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "query": "{query}",
                 "hits": "{k}",
             },
-            # without hits there are no children, and the count says so
-            ids="root.children[].id || (root.fields.totalCount >= `0` && `[]`)",
+            # where nothing matches there are no children; a count without them is a failure
+            ids="root.children[].id || (root.fields.totalCount == `0` && `[]`)",
             scores="root.children[].relevance",
             partial="root.coverage && root.coverage.full == `false`",
             total="root.fields.totalCount",
@@ -120,7 +124,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             },
             ids="hits[].id",
             scores="hits[]._rankingScore",
-            total="estimatedTotalHits",
+            total="totalHits",  # estimatedTotalHits is an estimate
             tags=LEXICAL,
         ),
         "qdrant": Preset(
@@ -133,15 +137,20 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             tags=frozenset({"vector"}),
         ),
         "weaviate": Preset(
-            "Weaviate 1, GraphQL Get with bm25",
+            "Weaviate 1, GraphQL Get with bm25; deprecated since 2026-10-26, off in new Cloud "
+            "clusters, kept by self-hosted servers until 2027-05-01 at least",
             path="/v1/graphql",
             body={
-                "query": "query Q($text: String!, $k: Int!) {{ Get {{ {index}("
-                "bm25: {{query: $text}}, limit: $k) {{ _additional {{ id score }} }} }} }}",
-                "variables": {"text": "{query}", "k": "{k}"},
+                "query": "query Q($text: String!, $k: Int!, $fields: [String!]) {{ Get {{ {index}("
+                "bm25: {{query: $text, properties: $fields}}, limit: $k) "
+                "{{ _additional {{ id score }} }} }} }}",
+                # a variable that is not given stands for nothing: all properties are searched
+                "variables": {"text": "{query}", "k": "{k}", "fields": "{fields}"},
             },
             ids="data.Get.* | [0][]._additional.id",
-            scores="data.Get.* | [0][].to_number(_additional.score)",
+            # scores come as texts; one that is no number is left as it is, and refused
+            scores="data.Get.* | [0] "
+            "| map(&(to_number(_additional.score) || _additional.score), @)",
             error="errors",
             tags=LEXICAL,
         ),
@@ -157,7 +166,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "analytics": False,
             },
             ids="hits[].objectID",
-            total="nbHits",
+            total="exhaustive.nbHits != `false` && exhaustiveNbHits != `false` && nbHits || `null`",
             api_key_header="X-Algolia-API-Key",
             tags=LEXICAL,
         ),
@@ -168,14 +177,19 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "search": "{query}",
                 "searchFields": "{fields_by_comma}",
                 "top": "{k}",
+                "skip": "{offset}",
                 "count": True,
             },
             ids="value[].id",
             scores='value[]."@search.score"',
-            partial='"@search.coverage" < `100`',
+            # the coverage is told only to who asks for a minimumCoverage; the others mean that the
+            # answer was cut
+            partial='"@search.coverage" < `100` || "@odata.nextLink" '
+            '|| "@search.nextPageParameters"',
             total='"@odata.count"',
             error="error",
             api_key_header="api-key",
+            page_size=1000,
             tags=LEXICAL,
         ),
         "searchmark": Preset(

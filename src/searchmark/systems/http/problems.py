@@ -5,8 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from searchmark.errors import Problem, nearest
-from searchmark.systems.http.address import address_problem
+from searchmark.systems.http.address import (
+    address_problem,
+    header_name_problem,
+    header_problem,
+    proxy_problem,
+    repeated,
+    written_problem,
+)
 from searchmark.systems.http.config import Config, Settled, settle
+from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.http.paging import PLACES
 from searchmark.systems.http.presets import PRESETS
 from searchmark.systems.http.request import RequestTemplate
@@ -20,7 +28,6 @@ PLACEHOLDERS = ("query", "k", "query_id", "embedding", *PLACES)
 """What a request may hold."""
 
 METHOD = re.compile(r"[A-Z]{3,10}")
-HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
@@ -46,6 +53,8 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
             error=config.error,
             cursor=config.cursor,
         ),
+        *_headers(settled.config),
+        *_connection(config),
         *_numbers(settled.config),
         *_secrets(config),
     ]
@@ -70,10 +79,6 @@ def _missing(config: Config, settled: Settled) -> Iterator[Problem]:
         yield Problem(key, f"a request has one body, and there is {bodies[0]} already")
     if settled.config.api_key is not None and settled.config.api_key_header is None:
         yield Problem("api_key_header", "is missing: the name of the header that holds api_key")
-    if config.client_key is not None and config.client_cert is None:
-        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
-    if config.bearer is not None and config.basic is not None:
-        yield Problem("basic", "there is bearer already; a request has one of them")
 
 
 def _templates(config: Config, template: RequestTemplate) -> Iterator[Problem]:
@@ -85,9 +90,8 @@ def _templates(config: Config, template: RequestTemplate) -> Iterator[Problem]:
         yield from request_problems(config, template.placeholders())
     if config.method is not None and METHOD.fullmatch(config.method) is None:
         yield Problem("method", f"'{config.method}' is no method; write it in capitals, as GET")
-    for name, value in config.headers.items():
-        if not HEADER.fullmatch(name) or re.search(r"[\x00-\x1f]", value):
-            yield Problem(f"headers.{name}", "has characters that no header can hold")
+    if config.method in ("CONNECT", "HEAD", "TRACE"):
+        yield Problem("method", f"{config.method} brings no results; write GET or POST")
 
 
 def request_problems(config: Config, used: set[str]) -> Iterator[Problem]:
@@ -107,28 +111,57 @@ def request_problems(config: Config, used: set[str]) -> Iterator[Problem]:
 
 def _address(config: Config, url: str) -> Iterator[Problem]:
     key = "url" if config.url is not None else "base"
-    bare = REFERENCE.sub("x", url)
+    bare = REFERENCE.sub("1", url)
     if not url or (key == "base" and not config.base):
         return
-    if not url.startswith("${"):
-        told = address_problem(bare)
-        if told is not None:
-            yield Problem(key, told)
+    if (told := written_problem(url, address_problem)) is not None:
+        yield Problem(key, told)
     if re.search(r"%(?![0-9A-Fa-f]{2})", bare):
         yield Problem(key, "a '%' is written as %25 in an address")
     if "#" in bare:
         yield Problem(key, "what comes after '#' is never sent; write it as %23")
 
 
+def _headers(config: Config) -> Iterator[Problem]:
+    """Report headers that cannot be sent, and credentials that make none."""
+    for name, text in config.headers.items():
+        if (wrong := header_problem(name, text)) is not None:
+            yield Problem(f"headers.{name}", wrong)
+    own = config.api_key_header
+    told = None if own is None else header_name_problem(own)
+    if told is not None:
+        yield Problem("api_key_header", told)
+    yield from credential_problems(bearer=config.bearer, basic=config.basic, api_key=config.api_key)
+    written = [] if own is None or config.api_key is None else [own]
+    if config.bearer is not None or config.basic is not None:
+        written.append("Authorization")
+    for twice in repeated([*written, *config.headers]):
+        yield Problem(f"headers.{twice}", "is written by another key, or stands there twice")
+
+
+def _connection(config: Config) -> Iterator[Problem]:
+    """Report keys of the connection that do not go together."""
+    if config.api_key_header is not None and config.api_key is None:
+        yield Problem("api_key", "is missing: api_key_header names the header that holds it")
+    if config.client_key is not None and config.client_cert is None:
+        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
+    if config.bearer is not None and config.basic is not None:
+        yield Problem("basic", "there is bearer already; a request has one of them")
+    proxy = config.proxy
+    if proxy is not None and (told := written_problem(proxy, proxy_problem)) is not None:
+        yield Problem("proxy", told)
+
+
 def _numbers(config: Config) -> Iterator[Problem]:
-    if config.page_size is not None and config.page_size < 1:
-        yield Problem("page_size", f"{config.page_size} is not 1 or more")
-    if not 1 <= config.max_pages <= 1000:
-        yield Problem("max_pages", f"{config.max_pages} is not from 1 to 1,000")
-    if config.first_page < 0:
-        yield Problem("first_page", f"{config.first_page} is not 0 or more")
-    if not 1 <= config.max_bytes <= 1_000_000_000:
-        yield Problem("max_bytes", f"{config.max_bytes} is not from 1 to 1,000,000,000")
+    for key, low, high in (
+        ("page_size", 1, 10_000),
+        ("max_pages", 1, 1000),
+        ("first_page", 0, 1_000_000),
+        ("max_bytes", 1, 1_000_000_000),
+    ):
+        value = getattr(config, key)
+        if value is not None and not low <= value <= high:
+            yield Problem(key, f"{value} is not from {low} to {high:,}")
     if config.tokens == "measured":
         yield Problem("tokens", "what a command prints is measured; give a number or a JMESPath")
     if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):

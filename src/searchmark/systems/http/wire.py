@@ -1,6 +1,7 @@
 """One HTTP exchange: sent once, followed where that is allowed, read within time and size."""
 
 import builtins
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,12 @@ from urllib3.exceptions import (
 )
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError, described
+from searchmark.systems.http.address import address_problem
 from searchmark.systems.http.body import raw, unpacked
 from searchmark.systems.secrets import Secrets
 
 MOST_REDIRECTS = 5
+TUNNEL_STATUS = re.compile(r"Tunnel connection failed: (\d{3})")
 REDIRECTS = (301, 302, 303, 307, 308)
 
 Redirects = Literal["same-host", "any", "none"]
@@ -138,10 +141,10 @@ class Wire:
     def _followed(self, request: Outgoing, reply: Reply) -> Outgoing:
         """Return the request that a redirect leads to; what is secret stays with its own host."""
         target = reply.headers.get("location", "")
-        url = urljoin(request.url, target)
+        url = _led_to(request.url, target)
         said = f"{request.shown} redirects ({reply.status}) to '{self.secrets.excerpt(url, 100)}'"
-        if not target or urlsplit(url).scheme not in ("http", "https"):
-            raise SystemFailedError(f"{said}, which is no address")
+        if not target or address_problem(url) is not None:
+            raise SystemFailedError(f"{said}, which is no address that can be followed")
         if reply.status == 303:
             request = replace(request, method="GET", body=None, has_secret_body=False)
         elif reply.status in (301, 302) and request.method != "GET":
@@ -181,7 +184,7 @@ class Wire:
             ) from error
         except ProxyError as error:
             raise SystemFailedError(
-                f"{shown}: the proxy failed ({self._cause(error)})", retry=True
+                f"{shown}: the proxy failed ({self._cause(error)})", retry=_may_pass(error)
             ) from error
         except (ProtocolError, OSError) as error:
             if any(isinstance(reason, builtins.TimeoutError) for reason in _reasons(error)):
@@ -212,6 +215,20 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
     while inner is not None:
         yield inner
         inner = inner.__cause__
+
+
+def _may_pass(error: ProxyError) -> bool:
+    """Tell whether a proxy may do its work a little later: one that refused (407) will not."""
+    told = TUNNEL_STATUS.search(str(error))
+    return told is None or told[1] in ("429", "500", "502", "503", "504")
+
+
+def _led_to(url: str, target: str) -> str:
+    """Return where a redirect leads to; what is no address at all is left as it came."""
+    try:
+        return urljoin(url, target)
+    except ValueError:
+        return target
 
 
 def _is_same_host(url: str, other: str) -> bool:

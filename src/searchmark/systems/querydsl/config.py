@@ -7,15 +7,21 @@ from typing import Any
 import msgspec
 
 from searchmark.errors import Problem
-from searchmark.systems.http.address import address_problem, parameters_problem
+from searchmark.systems.http.address import (
+    address_problem,
+    header_problem,
+    parameters_problem,
+    proxy_problem,
+    repeated,
+    written_problem,
+)
+from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.protocol import Entry, Tag
 from searchmark.systems.querydsl.template import ID, template_problems
-from searchmark.systems.secrets import REFERENCE
 from searchmark.systems.selection import selection_problems
 
-HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-OWN_HEADERS = ("authorization", "content-type", "content-length", "accept", "host")
+OWN_HEADERS = ("authorization", "content-type", "accept")
 """Headers that belong to other keys, or to the client."""
 
 
@@ -69,8 +75,7 @@ def _hosts(config: Config) -> Iterator[Problem]:
     for i, address in enumerate(config.addresses):
         key = "hosts" if isinstance(config.hosts, str) else f"hosts[{i}]"
         yield from (p._replace(key=key) for p in literal_secret_problems(url=address))
-        told = None if address.startswith("${") else node_problem(REFERENCE.sub("x", address))
-        if told is not None:
+        if (told := written_problem(address, node_problem)) is not None:
             yield Problem(key, told)
 
 
@@ -108,16 +113,20 @@ def _access(config: Config) -> Iterator[Problem]:
     given = [key for key in ("basic", "bearer", "api_key") if getattr(config, key) is not None]
     for key in given[1:]:
         yield Problem(key, f"there is {given[0]} already; a request has one of them")
-    if config.basic is not None and not re.match(r"\$\{|[^:]*:", config.basic):
-        yield Problem("basic", 'must be a user and a password: "${USER}:${PASSWORD}"')
+    yield from credential_problems(bearer=config.bearer, basic=config.basic, api_key=config.api_key)
     if config.client_key is not None and config.client_cert is None:
         yield Problem("client_cert", "is missing: client_key belongs to a certificate")
     for name, value in config.headers.items():
         if name.lower() in OWN_HEADERS:
             told = "is written by the keys basic, bearer and api_key, or by the client"
             yield Problem(f"headers.{name}", told)
-        elif HEADER.fullmatch(name) is None or re.search(r"[\x00-\x1f\x7f]", value):
-            yield Problem(f"headers.{name}", "has characters that no header can hold")
+        elif (problem := header_problem(name, value)) is not None:
+            yield Problem(f"headers.{name}", problem)
+    for name in repeated(config.headers):
+        yield Problem(f"headers.{name}", "stands there twice")
+    proxy = config.proxy
+    if proxy is not None and (wrong := written_problem(proxy, proxy_problem)) is not None:
+        yield Problem("proxy", wrong)
     secrets = {"bearer": config.bearer, "basic": config.basic, "api_key": config.api_key}
     yield from literal_secret_problems(headers=config.headers, values=secrets)
     yield from (p._replace(key="proxy") for p in literal_secret_problems(url=config.proxy))

@@ -1,6 +1,5 @@
 """The way of both clients' requests: sent once, bounded in time and size, read or refused."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,14 @@ import msgspec
 
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.systems.http.address import is_header_value
+from searchmark.systems.http.credentials import (
+    basic_header,
+    bearer_header,
+    credential,
+    packed,
+)
 from searchmark.systems.http.deadline import open_manager
+from searchmark.systems.http.proxy import open_proxy
 from searchmark.systems.http.reply import document_of, failed_status
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Outgoing, Reply, Wire
@@ -110,7 +116,7 @@ def _decoded(body: bytes) -> Any:
 def open_exchange(config: Config, context: Context) -> Iterator[Exchange]:
     """Open a pool of connections; nothing is sent yet."""
     secrets = context.secrets
-    proxy = None if config.proxy is None else secrets.expand(config.proxy, key="proxy")
+    proxy = open_proxy(config.proxy, secrets)
     tls = Tls(
         config.ca_file, config.client_cert, config.client_key, config.server_name, config.verify
     )
@@ -133,17 +139,13 @@ def open_exchange(config: Config, context: Context) -> Iterator[Exchange]:
 def _authorization(config: Config, secrets: Secrets) -> dict[str, str]:
     """Return the header that says who asks."""
     if config.bearer is not None:
-        return {"Authorization": f"Bearer {secrets.expand(config.bearer, key='bearer')}"}
+        return {"Authorization": bearer_header(config.bearer, "bearer", secrets)}
     if config.basic is not None:
-        return {"Authorization": f"Basic {_packed(secrets.expand(config.basic, key='basic'))}"}
+        return {"Authorization": basic_header(config.basic, secrets)}
     if config.api_key is not None:
-        key = secrets.expand(config.api_key, key="api_key")
-        return {"Authorization": f"ApiKey {_packed(key) if ':' in key else key}"}
+        key = credential(config.api_key, "api_key", secrets)
+        return {"Authorization": f"ApiKey {packed(key) if ':' in key else key}"}
     return {}
-
-
-def _packed(text: str) -> str:
-    return b64encode(text.encode()).decode()
 
 
 def addresses(config: Config, secrets: Secrets) -> list[str]:

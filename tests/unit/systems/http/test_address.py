@@ -29,6 +29,22 @@ WRONG = [
     ("http://[::1/", NONE),
     ("http://h:99999/", NONE),
     ("http://me@h/v1", "holds a user"),
+    ("http://a b/v1", "the host 'a b', which is no name"),
+    ("http://h..x/v1", "which is no name of a machine"),
+    ("http://-h/v1", "which is no name of a machine"),
+    (f"http://{'a' * 64}.x/v1", "which is no name of a machine"),
+    ("http://h%41/v1", "which is no name of a machine"),
+    ("http://höst/v1", "not ASCII; write it as xn--hst-sna"),
+    ("http://h/v\n1", "a line end or another control character"),
+]
+
+RIGHT = [
+    "http://h",
+    "HTTP://H:1/v1/",
+    "https://a-b.c_d.example.:65535/v1",
+    "http://127.0.0.1:80",
+    "http://[::1]:9200/v1",
+    "https://${APP}-dsn.example.net:${PORT}/v1",
 ]
 
 
@@ -69,10 +85,41 @@ def test_so_is_one_that_a_variable_holds_and_no_query_is_asked(
     assert SYSTEMS[use][0] in str(raised.value)
 
 
+@pytest.mark.parametrize("use", SYSTEMS)
+@pytest.mark.parametrize("address", RIGHT)
+def test_an_address_that_is_one(use: str, address: str) -> None:
+    assert problems(use, address) == []
+
+
+def test_a_query_may_not_choose_the_server() -> None:
+    (found,) = problems("http", "http://{query}/")
+    assert "a query may not choose the server" in found.message
+
+
 @pytest.mark.parametrize("address", ["http://h/v1?version=1", "http://h/v1#top"])
 def test_a_path_cannot_be_put_behind_parameters(address: str) -> None:
     (found,) = problems("chat", address)
     assert "holds parameters" in found.message
+
+
+@pytest.mark.parametrize(
+    ("use", "key"),
+    [("http", "bearer"), ("http", "basic"), ("opensearch", "api_key"), ("chat", "key")],
+)
+def test_a_variable_that_is_empty_is_no_token(
+    use: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "")
+    with pytest.raises(InputError, match=f"{key}: the variable that it names is empty"):
+        opening(tmp_path, **table(use, "http://127.0.0.1:9", **{key: "${TOKEN}"}))
+
+
+def test_a_password_needs_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIR", "no-colon")
+    for use in ("http", "opensearch"):
+        with pytest.raises(InputError, match="must be a user and a password") as raised:
+            opening(tmp_path, **table(use, "http://127.0.0.1:9", basic="${PAIR}"))
+        assert "no-colon" not in str(raised.value)
 
 
 @pytest.mark.parametrize("value", ["a\nb", "ab ", "schlüssel"])

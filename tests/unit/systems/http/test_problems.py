@@ -31,6 +31,8 @@ def test_good_tables() -> None:
     assert problems(tokens=120, partial="a.b", total="n", error="e || f", scores="hits[].s") == {}
     assert problems(body_file="later.json", url="http://h/s") == {}
     assert problems(bearer="${TOKEN}", headers={"X-Key": "${KEY}"}, proxy="http://p:3128") == {}
+    assert problems(url="http://${HOST}:${PORT}/s?q={query}", proxy="http://${U}:${P}@h:${N}") == {}
+    assert problems(api_key="${K}", api_key_header="Authorization") == {}
     assert problems(basic="${U}:${P}", timeout_s=3, concurrency=8, retries=0) == {}
 
 
@@ -53,8 +55,30 @@ def test_good_tables() -> None:
         ({"body": {"a": [{"b": "{text}"}]}}, "body.a[0].b", "unknown placeholder {text}"),
         ({"body": {}, "form": {}}, "form", "there is body already"),
         ({"method": "get"}, "method", "in capitals"),
-        ({"headers": {"X A": "1"}}, "headers.X A", "no header can hold"),
+        ({"headers": {"X A": "1"}}, "headers.X A", "no header's name can hold"),
         ({"headers": {"X": "a\nb"}}, "headers.X", "no header can hold"),
+        ({"headers": {"X": "a\x7f"}}, "headers.X", "no header can hold"),
+        ({"headers": {"X": "ä"}}, "headers.X", "no header can hold"),
+        ({"headers": {"content-length": "1"}}, "headers.content-length", "the exchange itself"),
+        ({"headers": {"Host": "h"}}, "headers.Host", "the exchange itself"),
+        ({"headers": {"Transfer-Encoding": "x"}}, "headers.Transfer-Encoding", "the exchange"),
+        ({"headers": {"Proxy-Authorization": "${P}"}}, "headers.Proxy-Authorization", "proxy ="),
+        ({"headers": {"X-A": "1", "x-a": "2"}}, "headers.x-a", "stands there twice"),
+        (
+            {"bearer": "${T}", "headers": {"authorization": "${T}"}},
+            "headers.authorization",
+            "is written by another key",
+        ),
+        ({"method": "HEAD"}, "method", "brings no results"),
+        ({"bearer": ""}, "bearer", "is empty; write ${NAME}"),
+        ({"bearer": "Bearer ${T}"}, "bearer", "'Bearer' is put in front"),
+        ({"basic": " "}, "basic", "is empty; write ${NAME}"),
+        ({"basic": "user-${T}"}, "basic", "must be a user and a password"),
+        ({"api_key": "", "api_key_header": "X"}, "api_key", "is empty; write ${NAME}"),
+        ({"api_key_header": "X"}, "api_key", "api_key_header names the header"),
+        ({"api_key": "${K}", "api_key_header": ""}, "api_key_header", "is empty"),
+        ({"api_key": "${K}", "api_key_header": "X\nY"}, "api_key_header", "name can hold"),
+        ({"api_key": "${K}", "api_key_header": "Host"}, "api_key_header", "the exchange itself"),
         ({"api_key": "${KEY}"}, "api_key_header", "is missing"),
         ({"client_key": "k.pem"}, "client_cert", "is missing"),
         ({"bearer": "${A}", "basic": "${B}:${C}"}, "basic", "there is bearer already"),
@@ -62,9 +86,10 @@ def test_good_tables() -> None:
         ({"page_size": 5}, "page_size", "no part of the request holds {offset}"),
         ({"params": {"c": "{cursor}"}}, "cursor", "the request needs {cursor}"),
         ({"cursor": "next"}, "cursor", "the request needs {cursor}"),
-        ({"page_size": 0, "params": {"o": "{offset}"}}, "page_size", "0 is not 1 or more"),
+        ({"page_size": 0, "params": {"o": "{offset}"}}, "page_size", "0 is not from 1 to 10,000"),
         ({"max_pages": 0}, "max_pages", "0 is not from 1"),
-        ({"first_page": -1}, "first_page", "-1 is not 0 or more"),
+        ({"first_page": -1}, "first_page", "-1 is not from 0 to 1,000,000"),
+        ({"first_page": 10**30}, "first_page", "is not from 0 to 1,000,000"),
         ({"max_bytes": 0}, "max_bytes", "0 is not from 1"),
         ({"tokens": -1.0}, "tokens", "-1 is not 0 or more"),
         ({"tokens": "measured"}, "tokens", "give a number or a JMESPath"),
