@@ -8,7 +8,7 @@ from typing import Literal
 from searchmark.diagnosis.evidence import Evidence
 from searchmark.diagnosis.finding import SEVERITIES, Finding, Severity, Tag
 from searchmark.diagnosis.rollup import Group, Rise, fixes_of, rise_of
-from searchmark.diagnosis.trust import HOLES, what_is_missing, why_untrusted
+from searchmark.diagnosis.trust import HOLES, what_is_missing, why_first
 from searchmark.diagnosis.wording import counted, listed
 
 Reason = Literal["trust", "severity", "rise", "order"]
@@ -70,7 +70,8 @@ def recommend(
 
     Notes
     -----
-    First come missing answers and missing judgments where more than the share ``limits.holes`` of
+    First come the answers that make a run no measurement, then missing answers and missing
+    judgments where more than the share ``limits.holes`` of
     the queries or of the results is missing: no other number can be trusted before. Then the
     HIGH findings of the group where these raise the mean over all systems most, or else are most;
     then the group with the largest rise, then the first.
@@ -184,7 +185,7 @@ def _why(
     about = f" on {len(touched)} of {counted(len(setup.queries), 'query')}" if touched else ""
     yield f"{found}{about}, {_severity(findings)}"
     if is_trust:
-        yield why_untrusted(findings, setup)
+        yield why_first(findings, setup)
     elif rise.overall <= NOTHING:
         yield f"no mean of {setup.measure} would change with it: it does not measure this fault"
     if rise.overall > NOTHING:

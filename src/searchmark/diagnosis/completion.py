@@ -8,7 +8,7 @@ from searchmark.diagnosis.capabilities import CAPABILITIES
 from searchmark.diagnosis.evidence import Evidence, Kind
 from searchmark.diagnosis.finding import SEVERITIES, Finding
 from searchmark.diagnosis.limits import is_above
-from searchmark.diagnosis.trust import untrusted, what_lacks, why_untrusted
+from searchmark.diagnosis.trust import told_invalid, untrusted, what_lacks, why_untrusted
 from searchmark.diagnosis.wording import are, counted, told
 from searchmark.diagnosis.worth import can_be_answered
 
@@ -51,7 +51,9 @@ class Completion:
     caveat: str | None = None
 
 
-def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
+def complete(
+    findings: Sequence[Finding], setup: Evidence, serving: str | None = None
+) -> Completion:
     """Return whether the setup passes: one of three conditions is enough.
 
     Parameters
@@ -60,6 +62,8 @@ def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
         What the rules found in `setup`.
     setup
         The queries, the systems and the thresholds.
+    serving
+        The system that serves users, where it is known.
 
     Returns
     -------
@@ -73,8 +77,14 @@ def complete(findings: Sequence[Finding], setup: Evidence) -> Completion:
     Without any query, system or value nothing was shown, and it does not pass, whatever there is
     of findings; nor where no query has an answer and some are answered. The mean has to be above
     the threshold, not at it. Where many answers or judgments are missing the conditions are asked
-    all the same, and the caveat says that they are asked of numbers that cannot be trusted.
+    all the same, and the caveat says that they are asked of numbers that cannot be trusted. Systems
+    whose run is no measurement take no part; the caveat names them. Where the system that serves is
+    one of them nothing passes.
     """
+    if serving is not None and serving in setup.invalid:
+        told = f"{serving}, which serves users, is INVALID: {setup.invalid[serving]}"
+        return Completion(False, (told,))
+    setup = setup.counted
     if (nothing := _nothing_shown(setup) or _no_answers(setup)) is not None:
         return Completion(False, (nothing,))
     conditions = (_by_mean(setup), _by_findings(findings, setup), _by_use_case(findings, setup))
@@ -89,6 +99,9 @@ def _nothing_shown(setup: Evidence) -> str | None:
     if not setup.queries:
         return "no query is judged, so nothing was measured"
     if not setup.systems:
+        runs = "; ".join(f"{name} is INVALID: {why}" for name, why in setup.invalid.items())
+        if runs:
+            return f"no system's run is a measurement: {runs}"
         return "no system was run, so nothing was measured"
     if setup.overall is None:
         return f"no query counts for {setup.measure}, so no system has a mean"
@@ -96,14 +109,12 @@ def _nothing_shown(setup: Evidence) -> str | None:
 
 
 def _caveat(findings: Sequence[Finding], setup: Evidence) -> str | None:
-    if setup.invalid:
-        runs = "; ".join(f"that of {name}: {why}" for name, why in setup.invalid.items())
-        return f"the numbers cannot be trusted: they rest on a run that is no measurement, {runs}"
+    invalid = told_invalid(setup) if setup.invalid else None
     missing = untrusted(findings, setup)
     if not missing:
-        return None
+        return invalid
     touched = len({f.query_id for f in missing})
-    return (
+    return (f"{invalid}; " if invalid else "") + (
         f"the numbers cannot be trusted yet: {touched} of {counted(len(setup.queries), 'query')} "
         f"{'has' if touched == 1 else 'have'} {what_lacks(missing)}; "
         f"{why_untrusted(missing, setup)}"
@@ -123,7 +134,8 @@ def _no_answers(setup: Evidence) -> str | None:
 def _by_mean(setup: Evidence) -> Condition:
     overall, least = setup.overall or 0.0, setup.limits.mean
     held = is_above(overall, least)
-    over = "over all systems" if len(setup.systems) > 1 else f"of {setup.systems[0].name}"
+    over = "over all systems" if not setup.invalid else "over the systems that count"
+    over = over if len(setup.systems) > 1 else f"of {setup.systems[0].name}"
     place = "above" if held else "not above"
     sentence = f"the mean {setup.measure} {over} is {told(overall, least, 4)}, {place} {least:g}"
     return Condition("mean", held, sentence)

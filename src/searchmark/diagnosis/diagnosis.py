@@ -49,10 +49,10 @@ class CapabilityRow(NamedTuple):
 class Setup:
     """What was diagnosed: the cutoff, the measure that rules compare, queries and systems.
 
-    `means` are of that measure; `overall` is their mean. `n_no_answer` queries have nothing
-    relevant, `n_unjudged` were left out because nobody judged them. `serving` is the system that
-    serves users where the project says so. `invalid` maps systems whose run is no measurement to
-    the reason.
+    `means` are of that measure; `overall` is the mean of those that count. `n_no_answer` queries
+    have nothing relevant, `n_unjudged` were left out because nobody judged them. `serving` is the
+    system that serves users where the project says so. `invalid` maps systems whose run is no
+    measurement to the reason.
     """
 
     k: int
@@ -101,7 +101,8 @@ def summed_up(
 ) -> Diagnosis:
     """Return the diagnosis that findings amount to."""
     groups = roll_up(findings, setup, serving)
-    completion = complete(findings, setup)
+    completion = complete(findings, setup, serving)
+    counted = setup.counted
     return Diagnosis(
         setup=_facts(setup, serving),
         findings=findings,
@@ -110,10 +111,10 @@ def summed_up(
         completion=completion,
         action=recommend(groups, setup, serving),
         steps=what_next(groups, setup, completion, serving),
-        levels={s.name: tuple(_levels(s.name, setup)) for s in setup.systems},
-        capabilities=tuple(_capability_rows(setup)),
-        categories=tuple(category_rows(setup)),
-        queries=tuple(query_rows(setup, findings)),
+        levels={s.name: tuple(_told_levels(s.name, setup)) for s in setup.systems},
+        capabilities=tuple(_capability_rows(counted)),
+        categories=tuple(category_rows(counted)),
+        queries=tuple(query_rows(counted, findings)),
     )
 
 
@@ -126,10 +127,16 @@ def _facts(setup: Evidence, serving: str | None) -> Setup:
         n_unjudged=setup.n_unjudged_queries,
         systems=setup.systems,
         means={s.name: setup.mean(s.name) for s in setup.systems},
-        overall=setup.overall,
+        overall=setup.counted.overall,
         serving=serving,
         invalid=setup.invalid,
     )
+
+
+def _told_levels(system: str, setup: Evidence) -> Iterator[Level]:
+    """Yield the levels of a system; what is no measurement is neither good nor bad."""
+    for level in _levels(system, setup):
+        yield level._replace(word=None) if system in setup.invalid else level
 
 
 def _levels(system: str, setup: Evidence) -> Iterator[Level]:

@@ -1,7 +1,7 @@
 """What rules see: each query, its judgments, what every system returned and what that is worth."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log2
 from statistics import mean
@@ -25,7 +25,8 @@ class Part(NamedTuple):
     `fields` is None where that is not known (an engine of the user's own, a run file). `is_scored`
     says that a score means the same from query to query (a cosine), so that a cut-off makes sense;
     that of a fusion by rank does not. `is_strict` says that it returns nothing where no document
-    has every word of the query; None where that is not known.
+    has every word of the query; None where that is not known. `is_partial` says that it never gave
+    a whole answer, so that what it gave is what there is to look at.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Part(NamedTuple):
     fields: tuple[str, ...] | None = None
     is_scored: bool = False
     is_strict: bool | None = None
+    is_partial: bool = False
 
 
 class Placed(NamedTuple):
@@ -87,6 +89,12 @@ class Ranking:
     def is_failure(self) -> bool:
         """Whether the asking ended in an error or a time-out, or never began."""
         return self.status in ("error", "timeout", "unasked")
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it shows how the system ranks: it answered, and as wholly as it ever does."""
+        is_whole = not self.partial or self.system.is_partial
+        return is_whole and not self.is_failure and self.status != "missing"
 
 
 @dataclass(frozen=True)
@@ -159,6 +167,18 @@ class Evidence:
     digests: Mapping[str, str] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)
     invalid: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def counted(self) -> "Evidence":
+        """The same without the systems whose run is no measurement."""
+        systems = tuple(s for s in self.systems if s.name not in self.invalid)
+        if len(systems) == len(self.systems):
+            return self
+        queries = tuple(
+            replace(q, rankings=tuple(r for r in q.rankings if r.name not in self.invalid))
+            for q in self.queries
+        )
+        return replace(self, systems=systems, queries=queries)
 
     @cached_property
     def by_id(self) -> Mapping[str, QueryEvidence]:

@@ -147,6 +147,7 @@ def _group(tag: Tag, findings: Sequence[Finding], setup: Evidence, serving: str 
 
 def rise_of(findings: Iterable[Finding], setup: Evidence, serving: str | None = None) -> Rise:
     """Return how much the means would rise if all of these findings were mended."""
+    setup = setup.counted  # a run that is no measurement has no mean that could rise
     values = {s.name: setup.values(s.name) for s in setup.systems}
     gains = _gains(findings, values)
     present = {s: mean(found.values()) for s, found in values.items() if found}

@@ -87,6 +87,9 @@ def _restart(groups: Sequence[Group], setup: Evidence) -> str:
 def _deploy(
     groups: Sequence[Group], setup: Evidence, completion: Completion, serving: str | None
 ) -> str:
+    if serving in setup.invalid:
+        return f"There is nothing to deploy yet: the run of {serving} is no measurement."
+    setup = setup.counted
     means = {s.name: m for s in setup.systems if (m := setup.mean(s.name)) is not None}
     system = serving if serving in means else best_of(means)
     if system is None:

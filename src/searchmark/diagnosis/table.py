@@ -39,6 +39,9 @@ STANDING: Mapping[str, str] = {
 }
 """Rules that hold whatever the value is."""
 
+ABOUT_CALLS = frozenset({"failed-or-partial"})
+"""Rules that see systems whose run is no measurement, too: they tell why it is none."""
+
 SETUP_RULES: Mapping[str, str] = {
     "latency-outliers": "searchmark.diagnosis.rules.latency:latency_outliers",
     "same-results": "searchmark.diagnosis.rules.same:same_results",

@@ -35,14 +35,10 @@ def can_be_answered(query: QueryEvidence, setup: Evidence) -> bool:
 def answers_of(query: QueryEvidence) -> tuple[Valued, ...]:
     """Return the rankings that can be compared.
 
-    An error, a time-out or a query that a run file lacks says nothing about how well a system
-    ranks; other rules report those.
+    An error, a time-out, an answer without a part of the system or a query that a run file lacks
+    says nothing about how well a system ranks; other rules report those.
     """
-    return tuple(
-        Valued(r, r.value)
-        for r in query.rankings
-        if r.value is not None and not r.is_failure and r.status != "missing"
-    )
+    return tuple(Valued(r, r.value) for r in query.rankings if r.value is not None and r.is_ranked)
 
 
 def best_of(answers: Sequence[Valued]) -> tuple[Valued, ...]:

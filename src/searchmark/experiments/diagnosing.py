@@ -114,7 +114,7 @@ def evidence_of(project: Project, experiment: Experiment, *, k: int | None = Non
     cutoff = measure.cutoff or DEFAULT_K
     documents = Documents(inputs.corpus, limits.names)
     parts = tuple(
-        _part(project.systems[o.system], _arms_shown(project, o.system, experiment))
+        _part(project.systems[o.system], _arms_shown(project, o.system, experiment), o.calls)
         for o in experiment.outcomes
     )
     judged = _judgments(inputs, measure)
@@ -275,7 +275,7 @@ def _arms_shown(project: Project, system: str, experiment: Experiment) -> tuple[
     return tuple(a for a in parts_of(project.systems[system].config) if a in shown)
 
 
-def _part(entry: Entry, arms: tuple[str, ...]) -> Part:
+def _part(entry: Entry, arms: tuple[str, ...], calls: Sequence[Call]) -> Part:
     tags = {*SYSTEMS.load(entry.use).tags, *getattr(entry.config, "tags", ())}
     kind: Kind = next((k for k in KINDS if k in tags), "")
     return Part(
@@ -285,6 +285,7 @@ def _part(entry: Entry, arms: tuple[str, ...]) -> Part:
         _fields(entry.config),
         is_scored=entry.use == "dense",
         is_strict=_is_strict(entry.config),
+        is_partial=all(c.partial for c in calls if c.is_answer),
     )
 
 

@@ -1,6 +1,6 @@
 """Sentences that a reader of the table needs: what the means hide."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,23 @@ NEGLIGIBLE = 5e-4
 """A ceiling this near to the best possible value is not worth a sentence."""
 
 
-def find_notes(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str]:
-    """Yield what the table of these systems hides, most general first."""
+def find_notes(
+    inputs: Inputs, hits: Mapping[str, Hits], invalid: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield what the table of these systems hides, most general first.
+
+    Of the `invalid` systems it is told what they did, and no number.
+    """
     if not hits:
         return
+    counted = {system: found for system, found in hits.items() if system not in invalid}
     yield from _unjudged(inputs)
     yield from _ceilings(inputs, next(iter(hits.values())))
-    yield from _free_points(inputs, hits)
-    yield from _no_answer(hits)
-    yield from _same_everywhere(inputs, hits)
-    yield from _shared_inversions(inputs, hits)
+    if counted:
+        yield from _free_points(inputs, counted)
+        yield from _no_answer(counted)
+    yield from _same_everywhere(inputs, counted)
+    yield from _shared_inversions(inputs, counted)
     yield from _oddities(hits)
 
 

@@ -139,7 +139,7 @@ def joining(changes: Sequence[Change], project: Project, setup: Evidence) -> Ite
         arms = parts_of(project.systems[name].config)
         joined = [a for a in arms if a in changed]
         if joined:
-            mean = setup.mean(name)
+            mean = None if name in setup.invalid else setup.mean(name)
             before = "" if mean is None else f" (it was {mean:.3f})"
             yield Remark(
                 f"it joins the changed {listed(joined)} now, and a part that returns more can push "

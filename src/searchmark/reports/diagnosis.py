@@ -112,7 +112,7 @@ def _means_table(
     rows: "list[tuple[str, int, Mapping[str, float | None]]]",
     diagnosis: "Diagnosis",
 ) -> Table:
-    names = [s.name for s in diagnosis.setup.systems]
+    names = _counted(diagnosis)
     has_bars = len(names) <= MANY_SYSTEMS
     columns = [what, "queries", *(c for n in names for c in ((n, "") if has_bars else (n,)))]
     cells = [
@@ -120,6 +120,12 @@ def _means_table(
         for name, n, means in rows
     ]
     return Table(title, tuple(columns), tuple(cells))
+
+
+def _counted(diagnosis: "Diagnosis") -> list[str]:
+    """Return the systems whose numbers are measurements."""
+    setup = diagnosis.setup
+    return [s.name for s in setup.systems if s.name not in setup.invalid]
 
 
 def _with_bar(value: float | None, *, has_bars: bool) -> tuple[Cell, ...]:
@@ -132,7 +138,7 @@ def queries_table(diagnosis: "Diagnosis", *, every: bool = False) -> Table | Non
     if not rows:
         return None
     setup = diagnosis.setup
-    names = [s.name for s in setup.systems]
+    names = _counted(diagnosis)
     cells: list[tuple[Cell, ...]] = [
         (r.query_id, _short(r.text), r.capability, *(r.values[n] for n in names), r.severity or "")
         for r in rows

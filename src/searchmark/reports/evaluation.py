@@ -88,7 +88,7 @@ def counts_table(evaluation: "Evaluation") -> Table:
         first = scores.means[0]
         rows.append(
             (
-                scores.system,
+                marked(scores),
                 first.n_queries,
                 first.n_missing,
                 scores.n_failed,
@@ -211,7 +211,8 @@ def sensitivity_lines(evaluation: "Evaluation") -> list[str]:
         lines[0] += f" To see a difference in {first.measure} of {takes} queries are needed."
     by_category = [s for s in evaluation.sensitivity if s.category and s.measure == first.measure]
     if by_category:
-        top = max((m.value or 0.0 for s in evaluation.systems for m in s.means[:1]), default=1.0)
+        means = [s.means[0] for s in evaluation.systems if s.invalid is None and s.means]
+        top = max((m.value or 0.0 for m in means), default=1.0)
         each = ", ".join(_least(s, top) for s in by_category)
         lines.append(f"The least that each category (queries) shows in {first.measure}: {each}.")
     return lines

@@ -313,7 +313,10 @@ def queries_json(queries: "Sequence[QueryEvidence]", setup: "Evidence") -> str:
                     "capability": q.capability._asdict(),
                     "judged": dict(q.judged),
                     "ideal_dcg": q.ideal,
-                    "systems": {r.name: _ranking(r, q.k) for r in q.rankings},
+                    "systems": {
+                        r.name: {**_ranking(r, q.k), "invalid": setup.invalid.get(r.name)}
+                        for r in q.rankings
+                    },
                 }
                 for q in queries
             ],

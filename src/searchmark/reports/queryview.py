@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from searchmark.reports.evaluation import INVALID
 from searchmark.reports.table import Cell, Table, clean, shortened
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ def system_table(ranking: "Ranking", query: "QueryEvidence", setup: "Evidence") 
     """Return one system's documents down to k with their grades and parts of the DCG."""
     kind = f" ({ranking.system.kind})" if ranking.system.kind else ""
     took = "" if ranking.latency_ms is None else f", {ranking.latency_ms:.1f} ms"
+    mark = f" {INVALID}" if ranking.name in setup.invalid else ""
     return Table(
-        f"{ranking.name}{kind}: {_status(ranking)}{took}",
+        f"{ranking.name}{mark}{kind}: {_status(ranking)}{took}",
         ("rank", "document", "title", "score", "grade", "part of DCG"),
         tuple(_row(d, setup) for d in ranking.within(query.k)),
     )
@@ -138,17 +140,21 @@ def _with_place(doc_id: str, ranking: "Ranking", query: "QueryEvidence", setup: 
 
 COLUMNS = (
     *("query_id", "system", "value", "status", "rank", "doc_id", "score", "grade", "gain", "part"),
+    "invalid",
 )
 
 
-def document_rows(queries: "Sequence[QueryEvidence]") -> Iterator[tuple[Cell, ...]]:
+def document_rows(
+    queries: "Sequence[QueryEvidence]", setup: "Evidence"
+) -> Iterator[tuple[Cell, ...]]:
     """Yield every returned document within k; a row without one for an empty answer."""
     for query in queries:
         for r in query.rankings:
+            invalid = setup.invalid.get(r.name)
             for d in r.within(query.k):
                 yield (
                     *(clean(query.query_id), r.name, r.value, r.status),
-                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part),
+                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part, invalid),
                 )
             if not r.documents:
-                yield (clean(query.query_id), r.name, r.value, r.status, *(None,) * 6)
+                yield (clean(query.query_id), r.name, r.value, r.status, *(None,) * 6, invalid)

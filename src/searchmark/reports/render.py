@@ -206,7 +206,7 @@ def query_text(setup: "Evidence", query_ids: Sequence[str], form: str, look: Loo
     if form == "json":
         return machine.queries_json(queries, setup)
     if form == "csv":
-        return markup.csv_text(report.COLUMNS, report.document_rows(queries))
+        return markup.csv_text(report.COLUMNS, report.document_rows(queries, setup))
     return "\n".join(_query_part(q, setup, form, look) for q in queries)
 
 

@@ -102,12 +102,27 @@ def test_a_single_system() -> None:
     assert finding.what.startswith("the only system fails: the best nDCG@5 is 0.000")
 
 
-def test_a_failed_call_counts_as_nothing() -> None:
+def test_a_failed_call_is_no_bad_ranking() -> None:
+    """The system that failed is not blamed, and no rise is promised for it."""
     failed = {"dense": "timeout"}
-    (finding,) = found(asked(NINE, [], status=failed, values={"dense": None}))
-    assert finding.systems == ("bm25", "dense")
-    assert (finding.tag, finding.evidence["n_failed_calls"]) == ("MODEL_SELECTION", 1)
+    (finding,) = found(asked(NINE, [], status=failed))
+    assert finding.systems == ("bm25",)
+    assert finding.what.startswith("the system that answered wholly fails: the best nDCG@10 is 0")
+    assert (finding.evidence["n_systems"], finding.evidence["n_failed_calls"]) == (1, 1)
+    assert list(finding.repaired) == ["bm25"]
     assert found(asked(at(1), [], status=failed)) == []
+
+
+def test_a_partial_answer_is_no_bad_ranking() -> None:
+    made = asked(NINE, NINE)
+    bm25, dense = made.rankings
+    made = replace(made, rankings=(bm25, replace(dense, partial=True)))
+    (finding,) = found(made)
+    assert finding.systems == ("bm25",)
+    # where it never answers wholly, what it answers is what there is to look at
+    always = replace(dense, partial=True, system=dense.system._replace(is_partial=True))
+    (finding,) = found(replace(made, rankings=(bm25, always)))
+    assert finding.systems == ("bm25", "dense")
 
 
 def test_an_outage_says_nothing_of_the_model() -> None:

@@ -143,7 +143,7 @@ def test_it_is_marked_in_every_format_and_the_gate_exits_with_3(
     assert call("diagnose", folder) == 3
     shown = capsys.readouterr().out
     assert "mine INVALID" in shown
-    assert "rest on a run that is no measurement" in " ".join(shown.split())
+    assert f"mine, which serves users, is INVALID: {reason}" in " ".join(shown.split())
 
 
 def test_within_the_limit_everything_works_and_says_how_many_failed(

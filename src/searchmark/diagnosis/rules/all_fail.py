@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from searchmark.diagnosis.evidence import Evidence, QueryEvidence, Ranking
+from searchmark.diagnosis.evidence import Evidence, QueryEvidence
 from searchmark.diagnosis.finding import Finding, Tag
 from searchmark.diagnosis.limits import is_below
 from searchmark.diagnosis.wording import are, listed
-from searchmark.diagnosis.worth import Valued, best_of, can_be_answered
+from searchmark.diagnosis.worth import Valued, answers_of, best_of, can_be_answered
 
 TAGS: Mapping[str, Tag] = {
     "semantic": "MODEL_SELECTION",
@@ -53,33 +53,31 @@ def every_system_fails(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
     Yields
     ------
     Finding
-        At most one, HIGH, naming all systems and the relevant documents that none of them returns
-        within k. The tag goes by the query's capability: MODEL_SELECTION for semantic;
+        At most one, HIGH, naming the systems that answered and the relevant documents that none of
+        them returns within k. The tag goes by the query's capability: MODEL_SELECTION for semantic;
         INDEX_MAPPING for structured, combined and exact; QUERY_TUNING for autocomplete and fuzzy.
 
     Notes
     -----
-    A system fails below ``limits.fail``; a call that ended in an error or a time-out fails with the
-    value 0. Where no system gave an answer nothing is told: that says nothing of how they rank, and
-    another rule reports it. Systems whose value the conventions leave out are not asked. `repaired`
-    is the mean of the system's values over the queries with an answer that it does not fail,
-    ``limits.succeed`` where there are none.
+    A system fails below ``limits.fail``. Calls that ended in an error or a time-out, partial
+    answers and queries that a run file lacks are left aside: they say nothing of how a system
+    ranks, and another rule reports them. Where no system answered nothing is told. Systems whose
+    value the conventions leave out are not asked. `repaired` is the mean of the system's values
+    over the queries with an answer that it does not fail, ``limits.succeed`` where there are none.
     """
     if not can_be_answered(query, setup):
         return
-    counted_in = [a for r in query.rankings if (a := _valued(r)) is not None]
+    counted_in = answers_of(query)
     if not counted_in or not all(is_below(a.value, setup.limits.fail) for a in counted_in):
         return
-    if all(a.ranking.is_failure or a.ranking.status == "missing" for a in counted_in):
-        return
-    n_failed = sum(a.ranking.is_failure for a in counted_in)
+    n_silent = sum(not r.is_ranked for r in query.rankings)
     kind = query.capability.name
     missed = _missed(query, counted_in, setup)
     yield Finding(
         rule="every-system-fails",
         severity="HIGH",
         tag=TAGS[kind],
-        what=_what(counted_in, missed, query, setup),
+        what=_what(counted_in, missed, query, setup, n_silent),
         fix=FIXES[kind],
         query_id=query.query_id,
         systems=tuple(a.name for a in counted_in),
@@ -89,16 +87,11 @@ def every_system_fails(query: QueryEvidence, setup: Evidence) -> Iterator[Findin
             "fail": setup.limits.fail,
             "capability": kind,
             "n_systems": len(counted_in),
-            "n_failed_calls": n_failed,
+            "n_failed_calls": sum(r.is_failure for r in query.rankings),
             "n_missed": len(missed),
         },
         repaired={a.name: max(a.value, min(1.0, setup.usual[a.name])) for a in counted_in},
     )
-
-
-def _valued(ranking: Ranking) -> Valued | None:
-    value = 0.0 if ranking.is_failure else ranking.value
-    return None if value is None else Valued(ranking, value)
 
 
 def _missed(query: QueryEvidence, answers: Sequence[Valued], setup: Evidence) -> tuple[str, ...]:
@@ -113,8 +106,14 @@ def _what(
     missed: Sequence[str],
     query: QueryEvidence,
     setup: Evidence,
+    n_silent: int,
 ) -> str:
     everyone = "every system fails" if len(answers) > 1 else "the only system fails"
+    if n_silent:
+        which = (
+            "systems that answered wholly" if len(answers) > 1 else "system that answered wholly"
+        )
+        everyone = f"the {which} {'fail' if len(answers) > 1 else 'fails'}"
     best = best_of(answers)
     sentence = f"{everyone}: the best {setup.measure} is {best[0].value:.3f}"
     if best[0].value > 0:

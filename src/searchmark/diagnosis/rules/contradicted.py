@@ -36,7 +36,7 @@ def contradicting_judgment(query: QueryEvidence, setup: Evidence) -> Iterator[Fi
     find is no sign of a wrong label. An unlisted document is no judgment, even where the judgments
     are complete.
     """
-    singles = [r for r in query.singles() if not r.is_failure and r.documents]
+    singles = [r for r in query.singles() if r.is_ranked and r.documents]
     views = {r.system.kind or r.name for r in singles}
     if len(views) < 2 or not can_be_answered(query, setup):
         return

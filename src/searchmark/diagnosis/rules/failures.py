@@ -26,6 +26,10 @@ def failed_or_partial(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
         One for each kind: calls that failed or took too long (HIGH), queries that a run file does
         not hold and partial answers (MEDIUM, all RELIABILITY), and empty answers to a query that
         has one (MEDIUM QUERY_TUNING).
+
+    Notes
+    -----
+    Of a system whose run is no measurement only what failed, is missing or partial is told.
     """
     rankings = query.rankings
     if failed := [r for r in rankings if r.is_failure]:
@@ -38,10 +42,11 @@ def failed_or_partial(query: QueryEvidence, setup: Evidence) -> Iterator[Finding
         fix = "Ask the system this query too and write the run again, or leave the query out"
         yield _finding(query, missing, "MEDIUM", "RELIABILITY", what, fix)
     if partial := [r for r in rankings if r.partial and not r.is_failure]:
-        what = f"the answer of {_names(partial)} is partial: a part of the index did not reply"
-        fix = "Look at shards and time limits of the system, then run again"
+        what = f"the answer of {_names(partial)} is partial: a part of the system did not take part"
+        fix = "Look at the arms, shards and time limits of the system, then run again"
         yield _finding(query, partial, "MEDIUM", "RELIABILITY", what, fix)
-    if can_be_answered(query, setup) and (empty := [r for r in rankings if _is_empty(r)]):
+    counted_in = [r for r in rankings if r.name not in setup.invalid]
+    if can_be_answered(query, setup) and (empty := [r for r in counted_in if _is_empty(r)]):
         what = f"{_names(empty)} returned nothing, though the query has an answer"
         yield _finding(query, empty, "MEDIUM", "QUERY_TUNING", what, _loosen(query, empty))
 

@@ -26,7 +26,8 @@ def same_results(setup: Evidence) -> Iterator[Finding]:
     ------
     Finding
         One for each pair, LOW, where at least 95% of the queries that either one returns anything
-        for, and at least 5 queries, have the same results. Failed and missing calls do not count.
+        for, and at least 5 queries, have the same results. Calls that failed, are missing or were
+        answered in part do not count.
         Systems that answer every query perfectly have to agree, and are no finding.
     """
     for a, b in combinations(setup.systems, 2):
@@ -58,7 +59,7 @@ def _compare(a: str, b: str, setup: Evidence) -> tuple[int, int]:
     n_same = n_queries = 0
     for query in setup.queries:
         left, right = query.ranking(a), query.ranking(b)
-        broken = any(r.is_failure or r.status == "missing" for r in (left, right))
+        broken = not (left.is_ranked and right.is_ranked)
         if broken or not (left.documents or right.documents):
             continue
         n_queries += 1
