@@ -14,6 +14,7 @@
 Anything else that surfaces is our own fault (exit 5).
 """
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class InputError(SearchmarkError):
         fix: str | None = None,
     ) -> None:
         self.what, self.path, self.line, self.fix = what, path, line, fix
-        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        place = "" if path is None else shown_path(path)
+        where = "" if path is None else f"{place}:{line}: " if line is not None else f"{place}: "
         super().__init__(f"{where}{what}" + (f"; {fix}" if fix else ""))
 
 
@@ -120,11 +122,37 @@ class SystemDownError(SystemFailedError):
     """A system under test failed so often in a row that it is not asked any more."""
 
 
+def shown_path(path: "Path | str") -> str:
+    """Return a path as it is written where one stands: inside the working folder, without it."""
+    text = str(path)
+    try:
+        here = os.getcwd() + os.sep  # noqa: PTH109 - a module that every start pays for
+    except OSError:  # the folder was removed
+        return text
+    return text.removeprefix(here) or text
+
+
 def one_line(text: str) -> str:
     """Return text on one line: values that errors tell of may hold line ends."""
     if "\n" not in text:
         return text
     return " ".join(part.strip() for part in text.split("\n") if part.strip())
+
+
+def visible(text: str) -> str:
+    """Return text of others as it can be shown: what a terminal would obey is written out."""
+    if text.isprintable():
+        return text
+    shown = (c if c.isprintable() or c in _JOINERS else _written_out(c) for c in text)
+    return "".join(shown)
+
+
+_JOINERS = "\u200c\u200d"
+"""Signs without width that some scripts need between letters."""
+
+
+def _written_out(character: str) -> str:
+    return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
 
 
 def described(error: BaseException) -> str:

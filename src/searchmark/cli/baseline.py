@@ -6,6 +6,7 @@ import click
 
 from searchmark.cli.output import format_option, look, say
 from searchmark.cli.progress import progress_bar
+from searchmark.errors import shown_path
 
 
 @click.group()
@@ -27,7 +28,7 @@ def accept(project: Path) -> None:
         say(f"mind: {caveat}")
     means = ", ".join(f"{m} {v:.4f}" for m, v in accepted.means.items() if v is not None)
     say(f"accepted {accepted.system}: {means}")
-    say(f"written: {opened.baseline}; review and commit it")
+    say(f"written: {shown_path(opened.baseline)}; review and commit it")
 
 
 @baseline.command()

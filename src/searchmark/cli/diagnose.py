@@ -72,6 +72,7 @@ def diagnose(project: Path, form: str, digits: int, **given: Any) -> None:
 
 def _restart(project: "Project", found: "Diagnosis", setup: "Evidence", *, overwrite: bool) -> None:
     """Write the suggested project file and show it as a diff on standard error."""
+    from searchmark.errors import shown_path
     from searchmark.experiments.restart import suggest_project, write_suggestion
 
     suggestion = suggest_project(project, found.groups, setup)
@@ -83,7 +84,7 @@ def _restart(project: "Project", found: "Diagnosis", setup: "Evidence", *, overw
         )
         say(f"nothing in the project file was changed: {reason}")
         return
-    path = write_suggestion(suggestion, project, overwrite=overwrite)
+    path = shown_path(write_suggestion(suggestion, project, overwrite=overwrite))
     say(suggestion.diff.rstrip("\n"))
     say(f"the suggested project file is {path}; review it, then run 'searchmark diagnose {path}'")
 

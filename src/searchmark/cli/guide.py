@@ -136,7 +136,7 @@ def _wants_restart(talk: "Talk") -> bool:
 
 
 def _restart(talk: "Talk", project: "Project", found: "Diagnosis", setup: "Evidence") -> None:
-    from searchmark.errors import InputError
+    from searchmark.errors import InputError, shown_path
     from searchmark.experiments.restart import suggest_project, write_suggestion
 
     suggestion = suggest_project(project, found.groups, setup)
@@ -147,11 +147,11 @@ def _restart(talk: "Talk", project: "Project", found: "Diagnosis", setup: "Evide
         return
     talk.tell(suggestion.diff.rstrip("\n"))
     try:
-        path = write_suggestion(suggestion, project)
+        path = shown_path(write_suggestion(suggestion, project))
     except InputError as error:  # one that was written before, and may have been edited since
         talk.tell(str(error))
         return
-    talk.tell(f"Written: {path}. Review it, then 'searchmark diagnose {shlex.quote(str(path))}'.")
+    talk.tell(f"Written: {path}. Review it, then 'searchmark diagnose {shlex.quote(path)}'.")
 
 
 def _command(folder: Path) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from searchmark.data import Queries, read_qrels, read_queries
-from searchmark.errors import NotComparableError, Problem, ProjectError
+from searchmark.errors import NotComparableError, Problem, ProjectError, shown_path
 from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.outcome import Experiment
@@ -72,8 +72,9 @@ def judge(project: Project, experiment: Experiment, baseline: Baseline) -> Verdi
     changed = differences(baseline, experiment.evaluation, project.gate)
     if changed:
         raise NotComparableError(
-            f"{project.baseline}: not comparable with the baseline: {'; '.join(changed)}; if that "
-            "is meant, look at the scores and run 'searchmark baseline accept'",
+            f"{shown_path(project.baseline)}: not comparable with the baseline: "
+            f"{'; '.join(changed)}; if that is meant, look at the scores and run "
+            "'searchmark baseline accept'",
             reasons=changed,
         )
     scores = next(s for s in experiment.evaluation.systems if s.system == project.gate.system)

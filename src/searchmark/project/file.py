@@ -110,7 +110,10 @@ class Project:
 
 
 def read_project(path: Path) -> Project:
-    """Read a project file, or the one in a folder; every problem in it is reported at once."""
+    """Read a project file, or the one in a folder; every problem in it is reported at once.
+
+    Its path is absolute from here on: a system under test may move the working folder.
+    """
     path = path / FILE_NAME if path.is_dir() else path
     if not path.exists():
         raise InputError(
@@ -123,7 +126,7 @@ def read_project(path: Path) -> Project:
     problems += find_problems(values, path.parent)
     if problems:
         raise ProjectError(path, problems)
-    return Project(path, ProjectFile(**values), systems)
+    return Project(path.absolute(), ProjectFile(**values), systems)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """An event loop in a thread of its own, for code under test that can only be awaited."""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, TypeVar
 
-from searchmark.errors import SystemTimeoutError
+from searchmark.errors import SystemTimeoutError, described
+
+_log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -25,7 +29,9 @@ class EventLoop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._work, daemon=True, name="searchmark-async")
+        self._loop.set_exception_handler(_tell)
         self._starting = Lock()
+        self._is_over = False
 
     def run(self, work: Coroutine[Any, Any, _T], timeout_s: float | None = None) -> _T:
         """Return what the coroutine returns, or raise what it raises; cancel it at the limit."""
@@ -55,21 +61,32 @@ class EventLoop:
         if not self._thread.is_alive():
             self._loop.close()
             return
-        asyncio.run_coroutine_threadsafe(_end(), self._loop)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop)
         self._thread.join(2 * GRACE_S)
 
     def _work(self) -> None:
-        self._loop.run_forever()
+        """Run the loop till the end: neither ``stop()`` nor ``exit()`` in a task is the end."""
+        while not self._is_over and not self._loop.is_closed():
+            with suppress(BaseException):  # the task that raised it has it too
+                self._loop.run_forever()
         self._loop.close()
 
+    async def _end(self) -> None:
+        """Cancel all other tasks, and stop the loop."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        try:
+            for task in others:
+                task.cancel()
+            if others:
+                await asyncio.wait(others, timeout=GRACE_S)
+            await self._loop.shutdown_asyncgens()
+        finally:
+            self._is_over = True
+            self._loop.stop()
 
-async def _end() -> None:
-    """Cancel all other tasks, and stop the loop."""
-    loop = asyncio.get_running_loop()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    if others:
-        await asyncio.wait(others, timeout=GRACE_S)
-    await loop.shutdown_asyncgens()
-    loop.stop()
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell what a task that nobody waits for raised, on one line."""
+    error = context.get("exception")
+    what = context.get("message", "an error on the event loop")
+    _log.warning("%s%s", what, "" if error is None else f" ({described(error)})")

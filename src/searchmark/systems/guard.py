@@ -10,10 +10,14 @@ from typing import Any
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError
 from searchmark.systems.streams import Kept, Sorted
+from searchmark.systems.surroundings import Surroundings, attended
 
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 ENDINGS = ("_exit", "execv", "execve")
 """What of `os` ends a process at once, past every `except` and `finally`."""
+
+MOVES = ("chdir", "fchdir")
+"""What of `os` moves the working folder: for calls that are waited for."""
 
 Redact = Callable[[str], str]
 
@@ -42,26 +46,45 @@ _CALL: ContextVar[Call | None] = ContextVar("searchmark_call", default=None)
 def guarded(call: Call | None = None) -> Iterator[Call]:
     """Run code under test: whatever it writes goes to standard error, and it cannot exit.
 
-    ``exit()``, ``os._exit()`` and ``os.exec*()`` raise SystemFailedError instead, be it caught in
-    there or not; closed streams are open again afterwards, and so is a cleared ``sys.path``. Many
+    ``exit()``, ``os._exit()``, ``os.exec*()`` and a KeyboardInterrupt that no person caused raise
+    SystemFailedError instead, be it caught in there or not; a person's own passes, also where the
+    code catches it. Closed streams are open again afterwards, and so is a cleared ``sys.path``; the
+    working folder is the program's. A forked process that comes back from the code ends. Many
     threads may be in here at once. What `hide` takes out is not written through Python's streams.
 
-    Not stopped are signals, C code that ends the process or keeps text back until it ends, and
-    threads of its own that go on after the call.
+    Not stopped are signals, and C code that ends the process or keeps text back until it ends.
     """
-    call = call or Call()
+    call, process = call or Call(), os.getpid()
     token = _CALL.set(call)
-    with _imports():
+    with _imports(), attended() as person:
+        raised: BaseException | None = None
         try:
             _PROCESS.enter(call)
             yield call
-        except SystemExit as error:
-            call.ended.append(f"exit({error.code!r})")  # the first one is told
+        except BaseException as error:
+            raised = error
+            if not _noted(error, call) and not person.has_interrupted:
+                raise
         finally:
+            if os.getpid() != process:
+                _PROCESS.end_child(raised)
             _PROCESS.leave(call)
             _CALL.reset(token)
+    if person.has_interrupted:
+        raise KeyboardInterrupt
     if call.ended:
-        raise SystemFailedError(f"called {call.ended[0]}, which would have ended the program")
+        raise SystemFailedError(f"{call.ended[0]}, which would have ended the program")
+
+
+def _noted(error: BaseException, call: Call) -> bool:
+    """Note what would end the program; the first one is told."""
+    if isinstance(error, SystemExit):
+        call.ended.append(f"called exit({error.code!r})")
+    elif isinstance(error, KeyboardInterrupt):
+        call.ended.append(f"raised {type(error).__name__}")
+    else:
+        return False
+    return True
 
 
 def abandon(thread: int) -> None:
@@ -90,6 +113,7 @@ class _Process:
         self._streams: dict[str, Any] = {}
         self._descriptors: list[tuple[int, int]] = []
         self._endings: dict[str, Callable[..., Any]] = {}
+        self._surroundings = Surroundings()
         self._owner = 0
         self.redact: Redact | None = None
 
@@ -105,6 +129,7 @@ class _Process:
                 raise SystemTimeoutError("was given up before it began")
             if not self._waited:
                 self._owner = os.getpid()
+                self._surroundings.take()
                 self._take_streams()
                 self._take_descriptors()
                 self._take_endings()
@@ -132,6 +157,7 @@ class _Process:
                 return
             self._give_descriptors()
             self._give_streams()
+            self._surroundings.give()
         if not self._waited and not self._left:
             self._unsort_streams()
             self._give_endings()
@@ -200,8 +226,20 @@ class _Process:
         shown = repr(arguments[0]) if name == "_exit" and arguments else "..."
         call = _CALL.get()
         for blamed in [call] if call is not None else self.calls():  # a thread that one started
-            blamed.ended.append(f"os.{name}({shown})")
+            blamed.ended.append(f"called os.{name}({shown})")
         raise SystemExit
+
+    def end_child(self, raised: BaseException | None) -> None:
+        """End a forked process before it goes on as the program, beside the program."""
+        code = raised.code if isinstance(raised, SystemExit) else 0 if raised is None else 1
+        self._endings["_exit"](code if isinstance(code, int) else 0 if code is None else 1)
+
+    def move(self, name: str, *arguments: Any, **keys: Any) -> None:
+        """Move the working folder, unless it is the program's by now."""
+        call = _CALL.get()
+        if call is not None and call.is_abandoned:
+            raise SystemTimeoutError("was given up, and cannot move the program's working folder")
+        self._endings[name](*arguments, **keys)
 
     def is_outside(self) -> bool:
         """Tell whether whoever asks is the program itself, no call of code under test."""
@@ -233,6 +271,15 @@ def _refusing(name: str) -> Callable[..., Any]:
     return refuse
 
 
-_REFUSING = {name: _refusing(name) for name in ENDINGS}
+def _moving(name: str) -> Callable[..., None]:
+    def move(*arguments: Any, **keys: Any) -> None:
+        _PROCESS.move(name, *arguments, **keys)
+
+    return move
+
+
+_REFUSING = {name: _refusing(name) for name in ENDINGS} | {
+    name: _moving(name) for name in MOVES if hasattr(os, name)
+}
 _PROCESS = _Process()
 """One a process, as its streams and descriptors are."""

@@ -6,41 +6,54 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from searchmark.errors import SystemFailedError, described
+from searchmark.errors import SystemFailedError, SystemTimeoutError, failure_text
+from searchmark.systems.alarm import late, within
 from searchmark.systems.eventloop import EventLoop
 from searchmark.systems.guard import guarded
 
-LONGEST_S = 60.0
-"""For so long a client may take to open, and to close, where it must be awaited."""
+OPEN_S, CLOSE_S = 600.0, 30.0
+"""For so long a client may take to open, as it may read a large index, and to close."""
 
 
 @contextmanager
-def living(make: Callable[[], Any], loop: EventLoop) -> Iterator[Any]:
+def living(make: Callable[[], Any], loop: EventLoop, name: str) -> Iterator[Any]:
     """Give what `make` gives, entered where it is a context manager, and close it at the end.
 
     What it does while it opens, works or closes is code under test, on the loop where it is async.
+    `name` is the system's, for what is told of its end.
     """
 
-    def run(step: Callable[[], Any]) -> Any:
-        with guarded():
-            found = step()
-            if not inspect.isawaitable(found):
-                return found
-        return loop.run(_finished(found), LONGEST_S)
+    def run(step: Callable[[], Any], seconds: float) -> Any:
+        def guarded_step() -> Any:
+            with guarded():
+                return step()
 
-    made = run(make)
+        found = within(seconds, guarded_step)
+        if not inspect.isawaitable(found):
+            return found
+        try:
+            return loop.run(_finished(found), seconds)
+        except SystemTimeoutError:
+            raise late(seconds) from None
+
+    def closing(close: Callable[..., Any]) -> Callable[..., bool]:
+        return _closing(name, lambda *error: run(lambda: close(*error), CLOSE_S))
+
+    made = run(make, OPEN_S)
     with ExitStack() as stack:
-        for enter, leave in (("__aenter__", "__aexit__"), ("__enter__", "__exit__")):
-            if hasattr(type(made), enter):
-                at_end = getattr(made, leave)
-                stack.push(_closing(lambda *error, end=at_end: run(lambda: end(*error))))
-                made = run(getattr(made, enter))
-                break
-        else:
-            at_end = getattr(made, "aclose", None) or getattr(made, "close", None)
-            if callable(at_end):
-                stack.push(_closing(lambda *_, end=at_end: run(end)))
-        yield made
+        enter, leave = _life_of(made)
+        if leave is not None:
+            stack.push(closing(leave))
+        yield made if enter is None else run(enter, OPEN_S)
+
+
+def _life_of(made: Any) -> tuple[Callable[[], Any] | None, Callable[..., Any] | None]:
+    """Return what opens a client and what closes it, where there are such."""
+    for enter, leave in (("__aenter__", "__aexit__"), ("__enter__", "__exit__")):
+        if hasattr(type(made), enter):
+            return getattr(made, enter), getattr(made, leave)
+    close = getattr(made, "aclose", None) or getattr(made, "close", None)
+    return None, (lambda *_: close()) if callable(close) else None
 
 
 async def _finished(found: Awaitable[Any]) -> Any:
@@ -48,16 +61,19 @@ async def _finished(found: Awaitable[Any]) -> Any:
         return await found
 
 
-def _closing(close: Callable[..., Any]) -> Callable[..., bool]:
+def _closing(name: str, close: Callable[..., Any]) -> Callable[..., bool]:
     """Return what closes a client; that it cannot be closed is told where nothing else is wrong."""
 
     def end(*error: Any) -> bool:
         is_well = sys.exc_info()[0] is None
         try:
             close(*error)
-        except Exception as broken:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as broken:
             if is_well:
-                raise SystemFailedError(f"could not be closed ({described(broken)})") from broken
+                told = f"system '{name}' could not be closed ({failure_text(broken)})"
+                raise SystemFailedError(told) from broken
         return False
 
     return end

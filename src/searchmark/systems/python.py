@@ -15,7 +15,7 @@ from searchmark.errors import (
     Problem,
     SystemFailedError,
     SystemTimeoutError,
-    described,
+    failure_text,
 )
 from searchmark.systems.eventloop import EventLoop
 from searchmark.systems.guard import Call, guarded
@@ -166,14 +166,17 @@ def _living(
         yield value
         return
     with ExitStack() as stack:
+        told = f"the callable '{config.callable}' of system '{name}' made no client"
         try:
             with on_path(context.folder):
-                made = stack.enter_context(living(value, loop))
-        except Exception as error:
+                made = stack.enter_context(living(value, loop, name))
+        except KeyboardInterrupt:
+            raise
+        except SystemTimeoutError as error:
+            raise SystemTimeoutError(f"{told}: it {error}") from None
+        except BaseException as error:  # whatever a client does while it opens
             raise InputError(
-                f"the callable '{config.callable}' of system '{name}' made no client "
-                f"({described(error)})",
-                fix="it is called once, without arguments",
+                f"{told} ({failure_text(error)})", fix="it is called once, without arguments"
             ) from error
         yield made
 

@@ -293,3 +293,19 @@ def test_the_schema_refuses_what_the_reader_refuses(
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads(text), schema)
     assert problems(tmp_path, text)
+
+
+def test_the_project_stays_where_it_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    project = read_project(Path())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert (project.path, project.folder) == (path, tmp_path)
+    with pytest.raises(InputError, match=rf"^{tmp_path}/searchmark.toml: no system is called"):
+        project.choose(["nobody"])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^searchmark\.toml: no system is called"):
+        project.choose(["nobody"])

@@ -1,10 +1,13 @@
 """Code under test may do what it likes: the program goes on, and its results stay its own."""
 
 import io
+import locale
 import os
+import signal
 import sys
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -134,12 +137,112 @@ def test_what_code_adds_to_the_path_stays(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    for error in (KeyboardInterrupt(), GeneratorExit(), StopIteration(), ValueError("x")):
+    for error in (CancelledError(), GeneratorExit(), StopIteration(), ValueError("x")):
         with pytest.raises(type(error)) as caught, guarded():
             raise error
         assert caught.value is error
     click.echo("result")
     assert capsys.readouterr() == ("result\n", "")
+
+
+def test_a_persons_ctrl_c_passes_and_any_other_is_a_failure() -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(SystemFailedError, match="raised KeyboardInterrupt, which would"), guarded():
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt), guarded():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(20)
+    with pytest.raises(KeyboardInterrupt), guarded(), suppress(BaseException):  # as code may do
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(20)
+    with pytest.raises(KeyboardInterrupt), guarded():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(20)
+        except KeyboardInterrupt:
+            raise ValueError from None
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_in_other_threads_there_is_no_person() -> None:
+    def interrupt(_: int) -> None:
+        with guarded():
+            raise KeyboardInterrupt
+
+    assert [type(error) for error in in_threads(2, interrupt)] == [SystemFailedError] * 2
+
+
+def test_handlers_that_end_the_program_are_put_back() -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    with guarded():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_code_under_test_has_a_working_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    monkeypatch.chdir(ours)
+    with guarded():
+        assert Path.cwd() == ours
+        os.chdir(theirs)
+    assert Path.cwd() == ours
+    with guarded():
+        assert Path.cwd() == theirs  # as a module that chose it when it was imported wants
+        os.chdir(ours)
+    with guarded():
+        assert Path.cwd() == ours
+        os.chdir(theirs)
+        theirs.rmdir()
+    assert Path.cwd() == ours
+    with guarded():
+        assert Path.cwd() == ours
+
+
+def test_code_under_test_has_a_locale_of_its_own() -> None:
+    before = locale.setlocale(locale.LC_ALL)
+    other = "C" if before != "C" else "C.UTF-8"
+    with guarded():
+        locale.setlocale(locale.LC_ALL, other)
+    assert locale.setlocale(locale.LC_ALL) == before
+    with guarded():
+        assert locale.setlocale(locale.LC_ALL) == other
+        locale.setlocale(locale.LC_ALL, before)
+    with guarded():
+        assert locale.setlocale(locale.LC_ALL) == before
+
+
+def test_the_mask_of_new_files_is_put_back() -> None:
+    before = os.umask(0o027)
+    try:
+        with guarded():
+            assert os.umask(0o777) == 0o027
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("pass", 0), ("raise SystemExit(7)", 7), ("raise SystemExit", 0), ("1 / 0", 1)],
+)
+def test_a_forked_process_that_comes_back_is_no_second_program(end: str, code: int) -> None:
+    parent, children = os.getpid(), []
+    try:
+        with guarded():
+            child = os.fork()
+            if child:
+                children.append(child)
+            else:
+                exec(end)
+    finally:
+        if os.getpid() != parent:
+            os._exit(99)  # or else there are two reports of this test
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == code
 
 
 def in_threads(n: int, work: Callable[[int], object]) -> list[BaseException | None]:
@@ -275,6 +378,20 @@ def test_an_abandoned_call_writes_nothing_among_the_results(
 
 def test_an_abandoned_call_does_not_end_the_program(abandoned: Start) -> None:
     abandoned(lambda: os._exit(9))  # or else there is no report of this test
+
+
+def test_an_abandoned_call_does_not_move_the_program(abandoned: Start, tmp_path: Path) -> None:
+    here = Path.cwd()
+    told: list[BaseException] = []
+
+    def move() -> None:
+        try:
+            os.chdir(tmp_path)
+        except SystemTimeoutError as error:
+            told.append(error)
+
+    abandoned(move)
+    assert (Path.cwd(), len(told)) == (here, 1)
 
 
 def test_calls_go_on_beside_an_abandoned_one(

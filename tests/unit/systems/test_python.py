@@ -69,6 +69,8 @@ def test_a_module_that_cannot_be_imported_is_wrong_input(
 
 def test_ctrl_c_while_a_module_is_imported_is_a_persons_wish(answered: Answers) -> None:
     with pytest.raises(KeyboardInterrupt):
+        answered("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(20)")
+    with pytest.raises(InputError, match=r"cannot be imported.*raised KeyboardInterrupt"):
         answered("raise KeyboardInterrupt")
 
 

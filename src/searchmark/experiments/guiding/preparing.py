@@ -6,7 +6,7 @@ from pathlib import Path
 from searchmark.data import Corpus, read_corpus
 from searchmark.data.files import check_file, sha256
 from searchmark.diagnosis.documents import Documents
-from searchmark.errors import InputError
+from searchmark.errors import InputError, shown_path
 from searchmark.experiments.guiding.answers import DEFAULT_K, Answers, relative, typed
 from searchmark.experiments.guiding.making import (
     check_fields,
@@ -172,6 +172,8 @@ def settle_project(walk: Walk) -> None:
     has_dense = walk.given.dense and missing is None
     project = write_project(walk.folder, walk.answers, corpus, has_dense=has_dense)
     walk.keep(project=sha256(project.path))
-    walk.talk.tell(f"Written: {project.path}, with the systems {', '.join(project.systems)}.")
+    walk.talk.tell(
+        f"Written: {shown_path(project.path)}, with the systems {', '.join(project.systems)}."
+    )
     if missing:
         walk.talk.tell(f"For search by meaning as well: {missing}, then --restart-step project.")
