@@ -303,6 +303,8 @@ def test_a_lost_database_is_told_and_found_again(
         for _ in range(3):
             status, body = get(address + SEARCH)
             assert (status, list(body)) == (503, ["error"])
+            # told by the search itself, and not by the end of a request's time
+            assert "the catalog cannot be asked at present" in body["error"]
             assert os.fspath(own_postgres_server.dsn) not in body["error"]
         own_postgres_server.start()
         until(lambda: get(address + SEARCH) == whole)

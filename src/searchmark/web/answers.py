@@ -130,8 +130,8 @@ class Pages:
         position = self.cursors.read(values["cursor"], scope)
         if position is None or not isinstance(position.at, kind):
             raise Refused(
-                400,
-                "the cursor was not given for this request, or before the service was started "
-                "anew; ask without it for the first page",
+                404,
+                "there is no such page: the cursor was not given for this request, or before the "
+                "service was started anew; ask without it for the first page",
             )
         return position

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -27,12 +28,16 @@ from searchmark.web.refusal import Refused
 from searchmark.web.served import Served
 from searchmark.web.threads import Threads
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 _log = logging.getLogger(__name__)
 
 PATHS = ("/discovery/search", "/discovery/resources", "/health", "/openapi.json")
 
 FAULTS = {
     400: "A parameter is unknown, given twice, missing or has a value that cannot be.",
+    404: "The cursor names no page: it was given for another request or by another service.",
     409: "The cursor continues a ranking that cannot be made at present.",
     413: "The request has a body that is too long; none is needed.",
     414: "The address is too long.",
@@ -73,6 +78,7 @@ class Asker:
         self.served, self.limits, self.pages = served, limits, pages
         self.threads = Threads(limits.threads, "search")
         self.outage = Outage()
+        self._n_stuck, self._counting = 0, Lock()
         self._told_at = -TOLD_EVERY_S
 
     def searched(self) -> tuple[Parameter, ...]:
@@ -99,16 +105,31 @@ class Asker:
 
     async def made(self, call: Callable[[], dict[str, Any]]) -> Response:
         """Make an answer in a thread."""
+        if self._n_stuck >= self.limits.threads:
+            raise Refused(503, "no search that runs comes to an end; try again", after_s=1)
         future = self.threads.submit(lambda: answers.as_json(self.outage.call(call)))
         try:
             body = await asyncio.wait_for(asyncio.wrap_future(future), self.limits.time_s)
         except TimeoutError:
+            self._give_up(future)
             raise Refused(503, f"no answer within {self.limits.time_s:g} s", after_s=1) from None
         except Refused:
             raise
         except Exception as error:
             raise self.told(error) from error
         return Response(body, media_type="application/json")
+
+    def _give_up(self, future: "Future[bytes]") -> None:
+        """Count a thread that goes on with what nobody waits for, until it ends."""
+        if future.cancel():
+            return  # it had not begun
+        with self._counting:
+            self._n_stuck += 1
+        future.add_done_callback(self._freed)
+
+    def _freed(self, future: "Future[bytes]") -> None:
+        with self._counting:
+            self._n_stuck -= 1
 
     def told(self, error: Exception) -> Refused:
         """Return the answer to what went wrong."""
@@ -161,7 +182,7 @@ def _add_routes(app: FastAPI, asker: Asker) -> None:
         "/discovery/resources",
         operation_id="resources",
         summary="List the catalog",
-        responses=_responses(shapes.ResourcePage, 400, 413, 414, 429, 503),
+        responses=_responses(shapes.ResourcePage, 400, 404, 413, 414, 429, 503),
         openapi_extra={"parameters": [p.document for p in listing]},
     )
     async def discovery_resources(request: Request) -> Response:

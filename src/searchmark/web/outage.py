@@ -13,7 +13,10 @@ PAUSE_S = 1.0
 
 
 AWAY = {"OperationalError", "InterfaceError"}
-"""What psycopg raises where the server cannot be reached, and not for what one search asks."""
+"""What psycopg raises where the server cannot be reached, among other reasons."""
+
+STATES = ("08", "53", "57P", "58", "XX")
+"""Beginnings of the SQLSTATEs of a server that is of no use to anybody; others are one search's."""
 
 
 class Outage:
@@ -66,4 +69,8 @@ def is_away(error: OutsideError) -> bool:
     if isinstance(error, SystemFailedError):
         return False
     cause = error.__cause__
-    return cause is None or bool(AWAY & {c.__name__ for c in type(cause).__mro__})
+    if cause is None:
+        return True
+    state = getattr(cause, "sqlstate", None)
+    is_lost = bool(AWAY & {c.__name__ for c in type(cause).__mro__})
+    return is_lost and (state is None or state.startswith(STATES))

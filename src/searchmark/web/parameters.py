@@ -16,6 +16,7 @@ MOST_PRICE = 1e15
 
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,4})?")
+_CURSOR = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN = 60
 
 
@@ -118,9 +119,16 @@ def price_parameter(field: str) -> Parameter:
 
 def cursor_parameter(limits: Limits) -> Parameter:
     """Return the parameter `cursor`; what it stands for is read later."""
-    inner = text_parameter("cursor", "The nextCursor of the page before.", limits.cursor_chars)
-    schema = {**inner.schema, "pattern": "^[A-Za-z0-9_-]*$"}
-    return Parameter("cursor", inner.about, schema, inner.read)
+    about = "The nextCursor of the page before; any other is answered with 404."
+    inner = text_parameter("cursor", about, limits.cursor_chars)
+
+    def read(text: str) -> str:
+        if not _CURSOR.fullmatch(inner.read(text)):
+            raise ValueError(f"is {_shown(text)}, no nextCursor of this service")
+        return text
+
+    schema = {**inner.schema, "pattern": f"^{_CURSOR.pattern}$"}
+    return Parameter("cursor", about, schema, read)
 
 
 def field_parameter(name: str, field: str, limits: Limits) -> Parameter:

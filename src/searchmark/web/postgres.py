@@ -22,6 +22,7 @@ from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.models import open_encoder
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.arm import GuardedEncoder
+from searchmark.web.limits import Limits
 
 if TYPE_CHECKING:
     from searchmark.retrieval.postgres.catalog import PostgresCatalog
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 DEFAULT_DSN = "${DATABASE_URL}"
+
+WAIT_S = 2.0
+"""How long a search waits for a connection to the database."""
 
 END_S = 1.0
 """How long a worker may take to give back what it has claimed when the service ends."""
@@ -50,12 +54,12 @@ def open_postgres(
     options: PostgresCatalogOptions,
     context: Context,
     *,
-    threads: int,
+    limits: Limits,
     say: Callable[[str], object],
 ) -> "Iterator[tuple[PostgresCatalog, GuardedEncoder | None]]":
     """Open the catalog of a system, its encoder guarded, with workers beside it."""
     config = configured(entry, options)
-    calls = msgspec.structs.replace(entry.calls, concurrency=threads + 2 * options.workers)
+    calls = msgspec.structs.replace(entry.calls, concurrency=1 + 2 * options.workers)
     context = replace(context, calls=calls)
     if options.fill:
         _fill(config, entry.name, context, say)
@@ -66,16 +70,32 @@ def open_postgres(
 
         inner = system.catalog
         assert isinstance(inner, PostgresCatalog)
+        searched = stack.enter_context(_searched(inner.database, limits))
         if inner.encoder is None:
             if options.workers:
                 raise InputError(f"system '{entry.name}' uses no vectors, so --workers has no use")
-            yield inner, None
+            yield PostgresCatalog(searched, inner.layout), None
             return
-        guard = GuardedEncoder(inner.encoder, n=threads)
+        guard = GuardedEncoder(inner.encoder, n=limits.threads)
         stack.callback(guard.close)
         if options.workers:
             stack.enter_context(_working(inner.database, inner.encoder, options.workers, context))
-        yield PostgresCatalog(inner.database, inner.layout, guard), guard
+        yield PostgresCatalog(searched, inner.layout, guard), guard
+
+
+@contextmanager
+def _searched(database: "Database", limits: Limits) -> "Iterator[Database]":
+    """Give connections for searches, whose users wait: less patient than those of workers."""
+    from searchmark.retrieval.postgres.connection import Database
+
+    with Database(
+        database.dsn,
+        database.schema,
+        most=limits.threads + 1,
+        wait_s=WAIT_S,
+        statement_s=limits.time_s,
+    ) as opened:
+        yield opened
 
 
 def configured(entry: Entry, options: PostgresCatalogOptions) -> Config:

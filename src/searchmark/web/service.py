@@ -80,8 +80,7 @@ def open_served(
     filters = filter_parameters(corpus.frame, _constraints(project, asked.system), asked.limits)
     with redacted_logs(secrets):
         if entry.use == POSTGRES:
-            threads = asked.limits.threads
-            opened = open_postgres(entry, asked.database, context, threads=threads, say=say)
+            opened = open_postgres(entry, asked.database, context, limits=asked.limits, say=say)
             with _told_without(secrets), opened as (database, guard):
                 yield Served(asked.system, database, filters, guard, _mode(entry))
             return

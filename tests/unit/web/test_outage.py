@@ -26,6 +26,12 @@ class DataError(Exception):
     pass
 
 
+def stated(state: str) -> OperationalError:
+    error = OperationalError()
+    error.sqlstate = state  # type: ignore[attr-defined]
+    return error
+
+
 def failing(error: Exception, cause: Exception | None = None) -> Callable[[], int]:
     def call() -> int:
         raise error from cause
@@ -41,7 +47,9 @@ def never() -> int:
     raise AssertionError("it was asked")
 
 
-@pytest.mark.parametrize("cause", [None, OperationalError(), LostError()])
+@pytest.mark.parametrize(
+    "cause", [None, OperationalError(), LostError(), stated("57P03"), stated("53300")]
+)
 def test_one_looks_a_second_later_and_the_others_fail_at_once(cause: Exception | None) -> None:
     clock = Clock()
     outage = Outage(clock)
@@ -92,6 +100,7 @@ def test_while_one_looks_nobody_else_does() -> None:
         (InputError("a wrong filter"), None),
         (SystemFailedError("its encoder failed"), None),
         (OutsideError("a number out of range"), DataError()),
+        (OutsideError("it took too long"), stated("57014")),
         (ValueError("a fault of our own"), None),
     ],
 )

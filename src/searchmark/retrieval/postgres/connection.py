@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from searchmark.errors import InputError, OutsideError, one_line
@@ -23,6 +24,14 @@ CONNECT_S = 10
 
 MOST = 16
 """Most connections of one `Database`."""
+
+ALIVE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""libpq's own defaults let a session wait for hours for a machine that lost its power."""
 
 SCRATCH = "searchmark_scratch_"
 """Beginning of the names of scratch schemas; host, process and time follow, for people."""
@@ -42,8 +51,17 @@ class Database:
     tables of the schema by their bare names.
     """
 
-    def __init__(self, dsn: str, schema: str, *, most: int = MOST) -> None:
-        self.dsn, self.schema = dsn, schema
+    def __init__(
+        self,
+        dsn: str,
+        schema: str,
+        *,
+        most: int = MOST,
+        wait_s: float = CONNECT_S,
+        statement_s: float = 0,
+    ) -> None:
+        """Take an address; `wait_s` limits the wait for a connection, `statement_s` a statement."""
+        self.dsn, self.schema, self._statement_s = dsn, schema, statement_s
         if not schema or len(schema.encode()) > 63 or "\0" in schema:
             raise InputError(f"'{schema}' is no name of a schema", fix="give 1 to 63 bytes of text")
         self._pool = ConnectionPool(
@@ -51,38 +69,30 @@ class Database:
             min_size=0,
             max_size=most,
             open=False,
-            timeout=CONNECT_S,
+            timeout=wait_s,
             kwargs={
                 "autocommit": True,
                 "connect_timeout": CONNECT_S,
                 "application_name": schema,
+                **_alive(dsn),
             },
             configure=self._configure,
             check=ConnectionPool.check_connection,
             name=schema,
-            reconnect_timeout=CONNECT_S,
+            reconnect_timeout=wait_s,
         )
 
     def _configure(self, connection: Connection) -> None:
         connection.execute(_PATH, (self.schema,))
+        if self._statement_s:
+            limit = f"{self._statement_s * 1000:.0f}"
+            connection.execute("SELECT set_config('statement_timeout', %s, false)", (limit,))
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Lend a connection; what PostgreSQL refuses inside is told as an OutsideError."""
         with told(), self._pool.connection() as connection:
             yield connection
-
-    def exclusive(self) -> Connection:
-        """Return a connection outside the pool, for listening and locks; the caller closes it."""
-        with told():
-            connection = connect(self.dsn)
-        try:
-            with told():
-                self._configure(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def __enter__(self) -> "Database":
         """Return the database; the schema may not be there yet."""
@@ -100,6 +110,14 @@ class Database:
         self._pool.close()
 
 
+def _alive(dsn: str) -> dict[str, int]:
+    """Return what makes a lost machine known in half a minute, where the address says nothing."""
+    with suppress(psycopg.Error):  # an address that is none is told when it is used
+        given = conninfo_to_dict(dsn)
+        return {name: value for name, value in ALIVE.items() if name not in given}
+    return {}
+
+
 def connect(dsn: str) -> Connection:
     """Return one connection of its own; OutsideError where none can be made."""
     with told():
@@ -113,8 +131,8 @@ def told() -> Iterator[None]:
         yield
     except PoolTimeout:
         raise OutsideError(
-            f"no connection to PostgreSQL became free within {CONNECT_S} s; see that it runs, "
-            "and how many connections it allows"
+            "no connection to PostgreSQL became free in time; see that it runs, and how many "
+            "connections it allows"
         ) from None
     except psycopg.Error as error:
         state = f" (SQLSTATE {error.sqlstate})" if error.sqlstate else ""
