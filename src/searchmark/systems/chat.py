@@ -14,6 +14,7 @@ from searchmark.data.corpus import Corpus
 from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.completion import PATH, Completion, complete
 from searchmark.systems.jsonapi import JsonApi, api_problems, open_api
+from searchmark.systems.literals import body_secret_problems
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 from searchmark.systems.selection import kind_of
@@ -215,7 +216,7 @@ def _prompt(config: Config, folder: Path) -> str:
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
     """Report values that make no request."""
-    found = api_problems(config)
+    found = [*api_problems(config), *body_secret_problems("extra", config.extra)]
     if not config.fields:
         found.append(Problem("fields", "names no field; give at least one"))
     if not 0 <= config.temperature <= 2:

@@ -8,32 +8,50 @@ from collections.abc import Iterator
 PART_FROM = 16
 """From this length on the first half of a value is hidden as well: excerpts are cut anywhere."""
 
+ESCAPED = re.compile(
+    r"(?:\\+(?:u00|x)|%(?:25)*|&#[xX]0*)(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])"
+    r"|&#0*(?:4[89]|5[0-7]|6[5-9]|[78][0-9]|9[07-9]|1[01][0-9]|12[0-2]);"
+)
+"""A letter or a digit that is escaped, as nobody needs to and a few do."""
+
+LONGEST_THOROUGH = 2000
+"""Longer values, such as files of keys, are not looked for letter by letter."""
+
 _LEAST_CORE = 5
 """Fewer characters of base64 turn up by chance."""
 
 
-def forms(value: str) -> Iterator[str]:
-    """Yield regular expressions; each matches the value, or much of it, in some writing."""
-    yield "".join(_writings(c) for c in value)
+def forms(value: str, *, is_thorough: bool = False) -> Iterator[str]:
+    """Yield regular expressions; each matches the value, or much of it, in some writing.
+
+    Letters and digits are taken as they are, unless it `is_thorough`: that makes for a long search.
+    """
+    is_letterwise = is_thorough and len(value) <= LONGEST_THOROUGH
+
+    def written(text: str) -> str:
+        return "".join(c if _is_plain(c) and not is_letterwise else _writings(c) for c in text)
+
+    yield written(value)
     yield from _base64(value)
     for line in value.splitlines() if "\n" in value else ():  # a key file, shown line by line
         if len(line) >= PART_FROM:
             yield re.escape(line)
     if len(value) >= PART_FROM and "://" not in value:
-        half = "".join(_writings(c) for c in value[: len(value) // 2])
-        yield half + r"""[^\s"'<>,;)]*"""
+        yield written(value[: len(value) // 2]) + r"""[^\s"'<>,;)]*"""
+
+
+def _is_plain(character: str) -> bool:
+    return character.isascii() and character.isalnum()
 
 
 def _writings(character: str) -> str:
     """Return an expression for one character in JSON, Python, a URL, HTML or a shell."""
-    if character.isascii() and character.isalnum():
-        return character
-    literal = re.escape(character)
+    literal = character if _is_plain(character) else rf"\\{{0,4}}{re.escape(character)}"
     code = ord(character)
     raw = character.encode("utf-8", "surrogateescape")
     found = [
-        rf"\\{{0,4}}{literal}",
-        "".join(f"%(?i:{byte:02x})" for byte in raw),
+        literal,
+        "".join(f"%(?:25)*(?i:{byte:02x})" for byte in raw),
         "".join(rf"\\+x(?i:{byte:02x})" for byte in raw),
         rf"&#0*{code};",
         rf"&#(?i:x0*{code:x});",

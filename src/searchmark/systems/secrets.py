@@ -6,37 +6,30 @@ says is searched for the values before it is stored, logged or shown.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, unquote_plus
 
-from searchmark.errors import InputError, one_line
-from searchmark.systems.disguises import forms
+from searchmark.errors import InputError, one_line, visible
+from searchmark.systems.disguises import ESCAPED, forms
+from searchmark.systems.pieces import (
+    LEAST_GUESSED,
+    LEAST_USED,
+    SWITCH,
+    TELLING,
+    WORD,
+    credentials,
+    passwords,
+)
 
 REFERENCE = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """How a project file names a variable of the environment; with a second ``$`` it is plain text."""
 
-TELLING = re.compile(
-    r"PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|ACCESS_?KEY"
-    r"|(?:^|_)(?:KEY|TOKEN|PASS|PWD|AUTH|AUTHORIZATION|BEARER|JWT|CREDENTIALS?|DSN|COOKIE)(?:$|_)",
-    re.IGNORECASE,
-)
-"""Names that say that the value is secret."""
-
-URL_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*?:([^/?#\s]+)@")
-URL_PARAMETER = re.compile(r"[?&]([^=&#\s]+)=([^&#\s]*)")
-DSN_PASSWORD = re.compile(r"\b(?:password|pwd)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s;]+)", re.IGNORECASE)
-
 _CERTAIN = re.compile(r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|ACCESS_?KEY|TOKEN)$", re.I)
 """Names whose value is secret even where it is a plain word."""
 
-_WORD = re.compile(r"[a-z]{1,15}|[A-Z]{1,15}|[A-Z]?[a-z]{1,14}|[0-9.,]+")
-_SWITCH = {"true", "false", "none", "null", "enabled", "disabled", "default"}
 _FOLDERS = {"PWD", "OLDPWD"}
-_LEAST_USED = 4
-_LEAST_GUESSED = 6
-"""Shorter values are no secrets, and hiding them would garble every message."""
 
 
 def has_reference(text: str) -> bool:
@@ -50,12 +43,13 @@ class Secrets:
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = os.environ if environment is None else environment
         self._hidden: dict[str, str] = {}
+        self._noted: dict[str, str] = {}
         self._finder: _Finder | None = None
+        self._thorough: _Finder | None = None
         for name, value in self._environment.items():
             if TELLING.search(name) and _is_secret(name, value):
-                self._hide(name, value)
-            for part in _passwords(value):
-                self._hide(name, part)
+                self._hide(name, value, *credentials(value))
+            self._hide(name, *passwords(value))
 
     def expand(self, text: str, *, key: str) -> str:
         """Return text with every ``${NAME}`` replaced; one that is not set is an InputError.
@@ -91,10 +85,35 @@ class Secrets:
             return [self.expand_in(v, key=f"{key}[{i}]") for i, v in enumerate(value)]
         return value
 
+    @contextmanager
+    def noting(self) -> Iterator[dict[str, str]]:
+        """Give the variables that are put in meanwhile, with their values; it may be nested."""
+        before, self._noted = self._noted, {}
+        try:
+            yield self._noted
+        finally:
+            self._noted = before
+
+    def note(self, values: Mapping[str, str]) -> None:
+        """Note variables as put in that were read in another way."""
+        self._noted.update(values)
+
+    def note_set(self, names: Iterable[str]) -> None:
+        """Note those of some variables that are set: a library reads them by itself."""
+        self.note({n: self._environment[n] for n in names if n in self._environment})
+
     def redact(self, text: str) -> str:
         """Return text in which every secret value, in whatever writing, becomes ``${NAME}``."""
-        finder = self._finding()
-        return text if finder is None else finder.pattern.sub(finder.name_of, text)
+        if not self._hidden:
+            return text
+        if (finder := self._finder) is None:  # a new value may come meanwhile, in another thread
+            finder = self._finder = _finder(dict(self._hidden))
+        shown = finder.pattern.sub(finder.name_of, text)
+        if ESCAPED.search(shown) is None:
+            return shown
+        if (thorough := self._thorough) is None:
+            thorough = self._thorough = _finder(dict(self._hidden), is_thorough=True)
+        return thorough.pattern.sub(thorough.name_of, shown)
 
     def excerpt(self, text: str | bytes, limit: int = 200) -> str:
         """Return the beginning of what a system said: one line, redacted, then cut at `limit`.
@@ -107,36 +126,26 @@ class Secrets:
         shown = self.redact(head)
         if len(head) < len(text):  # a secret may be cut off at the end of the window
             shown = shown[: max(limit + 1, len(shown) - self._longest())]
-        shown = one_line(shown.replace("\r", "\n").replace("\0", "")).strip()
+        shown = visible(one_line(shown.replace("\r", "\n").replace("\0", ""))).strip()
         return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"
 
     def _longest(self) -> int:
-        return 6 * max(map(len, self._hidden), default=0)  # a character becomes six at most
+        return 8 * max(map(len, self._hidden), default=0)  # a character becomes eight: \\\\u0062
 
     def _window(self, limit: int) -> int:
         return 4 * limit + 2 * self._longest()
 
     def _use(self, name: str, value: str) -> None:
-        if len(value) >= _LEAST_USED and value.lower() not in _SWITCH:
-            self._hide(name, value)
-        for part in _passwords(value):
-            self._hide(name, part)
+        self._noted[name] = value
+        if len(value) >= LEAST_USED and value.lower() not in SWITCH:
+            self._hide(name, value, *credentials(value))
+        self._hide(name, *passwords(value))
 
-    def _hide(self, name: str, value: str) -> None:
-        if value not in self._hidden:
-            self._hidden[value] = name
-            self._finder = None
-
-    def _finding(self) -> "_Finder | None":
-        """Return what finds all values, made again after a new one."""
-        finder = self._finder
-        if finder is None and self._hidden:
-            hidden = dict(self._hidden)
-            values = sorted(hidden, key=len, reverse=True)  # a value may be part of another
-            parts = [f"(?P<_{i}>{'|'.join(forms(v))})" for i, v in enumerate(values)]
-            names = ["${" + hidden[v] + "}" for v in values]
-            finder = self._finder = _Finder(re.compile("|".join(parts)), names)
-        return finder
+    def _hide(self, name: str, *values: str) -> None:
+        for value in values:
+            if value not in self._hidden:
+                self._hidden[value] = name
+                self._finder = self._thorough = None
 
 
 class _Finder(NamedTuple):
@@ -149,25 +158,22 @@ class _Finder(NamedTuple):
         return self.names[int(str(match.lastgroup)[1:])]
 
 
+def _finder(hidden: Mapping[str, str], *, is_thorough: bool = False) -> _Finder:
+    """Return what finds the values of some variables; a thorough one, in escaped letters too."""
+    values = sorted(hidden, key=len, reverse=True)  # a value may be part of another
+    parts = [
+        f"(?P<_{i}>{'|'.join(forms(v, is_thorough=is_thorough))})" for i, v in enumerate(values)
+    ]
+    return _Finder(re.compile("|".join(parts)), ["${" + hidden[v] + "}" for v in values])
+
+
 def _is_secret(name: str, value: str) -> bool:
     """Tell whether a variable with a telling name holds a secret: no switch, path or number."""
-    if len(value) < _LEAST_GUESSED or value.lower() in _SWITCH or name in _FOLDERS:
+    if len(value) < LEAST_GUESSED or value.lower() in SWITCH or name in _FOLDERS:
         return False
     if value.startswith("/"):
         try:
             return not Path(value).exists()
         except (OSError, ValueError):
             return True
-    return bool(_CERTAIN.search(name)) or not _WORD.fullmatch(value)
-
-
-def _passwords(value: str) -> Iterator[str]:
-    """Yield the passwords inside a URL or a DSN, as written and as meant."""
-    found = [m[1] for m in URL_PASSWORD.finditer(value)]
-    if "://" in value:
-        found += [v for n, v in URL_PARAMETER.findall(value) if TELLING.search(n.replace("-", "_"))]
-    found += [m[1].strip("'") for m in DSN_PASSWORD.finditer(value)]
-    for part in found:
-        for form in dict.fromkeys((part, unquote(part), unquote_plus(part))):
-            if len(form) >= _LEAST_USED and form.lower() not in _SWITCH:
-                yield form
+    return bool(_CERTAIN.search(name)) or not WORD.fullmatch(value)

@@ -5,6 +5,7 @@ import html
 import json
 import shlex
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -41,6 +42,81 @@ WRITINGS: dict[str, Callable[[str], str]] = {
 def test_a_value_is_hidden_however_it_is_written(writing: str) -> None:
     written = WRITINGS[writing](AWKWARD)
     assert Secrets({"MY_TOKEN": AWKWARD}).redact(f"<{written}>") == "<${MY_TOKEN}>"
+
+
+LETTERWISE: dict[str, Callable[[str], str]] = {
+    "JSON": lambda v: "".join(f"\\u{ord(c):04x}" for c in v),
+    "JSON, some letters": lambda v: v.replace("b", "\\u0062").replace("7", "\\u0037"),
+    "JSON in JSON": lambda v: v.replace("b", "\\\\u0062"),
+    "URL": lambda v: "".join(f"%{b:02X}" for b in v.encode()),
+    "URL, some letters": lambda v: v.replace("b", "%62"),
+    "URL in a URL": lambda v: v.replace("b", "%2562"),
+    "HTML": lambda v: "".join(f"&#{ord(c)};" for c in v),
+    "HTML in hexadecimal": lambda v: v.replace("b", "&#x62;"),
+    "bytes": lambda v: v.replace("b", "\\x62"),
+}
+
+
+@pytest.mark.parametrize("writing", LETTERWISE)
+@pytest.mark.parametrize("value", ["a7b9-k2", "abcdefgh7", "b" * 40 + "7" * 40, "Bearer a7b9k2-q"])
+def test_letters_that_nobody_needs_to_escape(value: str, writing: str) -> None:
+    written = LETTERWISE[writing](value)
+    assert Secrets({"MY_TOKEN": value}).redact(f"<{written}>") == "<${MY_TOKEN}>"
+
+
+PARTS = [
+    ("Bearer a7b9k2-q", ["a7b9k2-q"]),
+    ("Authorization: Bearer a7b9k2-q", ["a7b9k2-q"]),
+    ("ApiKey hunter", ["hunter"]),
+    ("sess=a7b9k2-q; other=zz88yy77", ["a7b9k2-q", "zz88yy77"]),
+    ("X-Api-Key: a7b9k2-q", ["a7b9k2-q"]),
+    ("sid=a7%2Fb9k2; Path=/; Max-Age=3600", ["a7%2Fb9k2", "a7/b9k2"]),
+    ("me:a7b9k2-q", ["a7b9k2-q"]),
+    ('{"type": "service", "private_key": "a7b9k2-q"}', ["a7b9k2-q"]),
+    ("Basic bWU6YTdiOWsyLXE=", ["bWU6YTdiOWsyLXE=", "a7b9k2-q"]),  # base64 of me:a7b9k2-q
+]
+
+
+@pytest.mark.parametrize(("value", "parts"), PARTS)
+def test_what_a_value_holds_beside_names_is_hidden_alone(value: str, parts: list[str]) -> None:
+    used = Secrets({"SHOWN": value})
+    used.expand("${SHOWN}", key="headers.X")
+    for secrets, name in ((Secrets({"MY_COOKIE": value}), "MY_COOKIE"), (used, "SHOWN")):
+        assert secrets.redact(f"<{value}>") == f"<${{{name}}}>"
+        for part in parts:
+            for write in ("as it is", "URL", "JSON", "HTML numbers", "base64", "repr"):
+                shown = secrets.redact(f"no {WRITINGS[write](part)} here")
+                assert shown == f"no ${{{name}}} here", (part, write)
+            escaped = "".join(f"\\u{ord(c):04x}" for c in part)
+            assert secrets.redact(f"no {escaped} here") == f"no ${{{name}}} here"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            "sid=a7b9k2-q; Path=/search; Max-Age=3600; SameSite=Strict",
+            "/search 3600 Strict SameSite",
+        ),
+        ("a7b9k2-q lang=english; mode=fast", "english fast"),
+        ("some key-phrase9", "some"),
+    ],
+)
+def test_words_beside_a_secret_stay(value: str, text: str) -> None:
+    assert Secrets({"MY_COOKIE": value}).redact(f"in {text}") == f"in {text}"
+
+
+def test_a_variable_is_searched_in_a_time_that_grows_with_its_length() -> None:
+    # a pattern that begins anew at each of 200,000 letters would look at 2 * 10^10 of them
+    begin = process_time()
+    for text in ("A" * 200_000, "A.b" * 60_000, "x://" + "a:" * 90_000, "?" * 200_000 + "://"):
+        Secrets({"CONFIG": text, "MY_COOKIE": text})
+    assert process_time() - begin < 20
+
+
+def test_an_excerpt_gives_a_terminal_no_orders() -> None:
+    said = "\x1b[2Jgone\x07 \x9b1m \u202eabc\u2028\tend\ud800"
+    assert Secrets({}).excerpt(said) == r"\x1b[2Jgone\x07 \x9b1m \u202eabc  end\ud800"
 
 
 @pytest.mark.parametrize("user", ["", "u", "us", "use", "elastic"])

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 from searchmark.errors import Problem
 from searchmark.systems.command.printed import items_of
-from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.literals import (
+    argument_problems,
+    body_secret_problems,
+    literal_secret_problems,
+)
 from searchmark.systems.secrets import has_reference
 from searchmark.systems.selection import compile_path, path_problem, selection_problems
 from searchmark.systems.template import placeholders, template_problem
@@ -32,6 +36,7 @@ def command_problems(config: "Config") -> list[Problem]:
         *_argv_problems(config.argv),
         *_query_problems(config),
         *_environment_problems(config),
+        *argument_problems("version", config.version),
         *_code_problems(config),
         *(
             Problem(key, "is no path")
@@ -49,9 +54,7 @@ def _argv_problems(argv: Sequence[str]) -> Iterator[Problem]:
         yield Problem("argv[0]", "holds a placeholder: a query may not choose the program")
     for i, argument in enumerate(argv):
         yield from _template_problems(f"argv[{i}]", argument)
-        if literal_secret_problems(url=argument):
-            told = "holds a secret written out, and arguments are seen by all; give it in env"
-            yield Problem(f"argv[{i}]", told)
+    yield from argument_problems("argv", argv)
     for i in _code_places(argv):
         if i < len(argv) and placeholders(argv[i]):
             told = (
@@ -83,6 +86,9 @@ def _code_places(argv: Sequence[str]) -> Iterator[int]:
 def _query_problems(config: "Config") -> Iterator[Problem]:
     if config.stdin is not None:
         yield from _template_problems("stdin", config.stdin)
+        if body_secret_problems("stdin", config.stdin):
+            told = "holds a secret written out; give it in env, as ${NAME}"
+            yield Problem("stdin", told)
     used = set().union(*map(placeholders, [*config.argv, config.stdin or ""]))
     if config.argv and not used & {"query", "query_id"}:
         yield Problem("argv", "nothing tells the program what to look for: write {query} in it")

@@ -20,6 +20,7 @@ from searchmark.systems.http.reply import Format, document_of
 from searchmark.systems.http.request import Composer, open_request
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Wire
+from searchmark.systems.literals import body_secret_problems
 from searchmark.systems.models import Embed, open_query_model
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Kind, Query, System
@@ -135,13 +136,15 @@ def read_template(path: Path, settled: Settled) -> Any:
         body = msgspec.json.decode(path.read_bytes())
     except OSError as error:
         raise InputError("body_file: cannot be read", path=path) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"body_file: is no JSON ({error})", path=path) from error
     known = {*PLACEHOLDERS, *settled.template.constants}
     for key, text in texts_in(body):
         problem = template_problem(text, known)
         if problem is not None:
             raise InputError(f"{key}: {problem}" if key else problem, path=path)
+    for found in body_secret_problems("body_file", body):
+        raise InputError(f"{found.key}: {found.message}", path=path)
     used = with_body(settled, body).template.placeholders()
     for found in request_problems(settled.config, used):
         raise InputError(f"{found.key}: {found.message}", path=path)

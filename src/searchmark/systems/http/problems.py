@@ -18,9 +18,10 @@ from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.http.paging import PLACES
 from searchmark.systems.http.presets import PRESETS
 from searchmark.systems.http.request import RequestTemplate
-from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.literals import body_secret_problems, literal_secret_problems
+from searchmark.systems.pieces import TELLING
 from searchmark.systems.protocol import Entry
-from searchmark.systems.secrets import REFERENCE, TELLING
+from searchmark.systems.secrets import REFERENCE
 from searchmark.systems.selection import selection_problems
 from searchmark.systems.template import template_problem
 
@@ -190,4 +191,6 @@ def _secrets(config: Config) -> list[Problem]:
     )
     for key, address in (("base", config.base), ("proxy", config.proxy)):
         found += [p._replace(key=key) for p in literal_secret_problems(url=address)]
-    return found
+    for key in ("params", "form", "body", "text"):
+        found += body_secret_problems(key, getattr(config, key))
+    return list({problem.key: problem for problem in reversed(found)}.values())[::-1]

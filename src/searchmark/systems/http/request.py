@@ -10,7 +10,8 @@ import msgspec
 from searchmark.errors import InputError, SystemFailedError
 from searchmark.systems.http.address import address_problem, is_header_value
 from searchmark.systems.http.wire import Outgoing
-from searchmark.systems.secrets import TELLING, Secrets, has_reference
+from searchmark.systems.pieces import TELLING
+from searchmark.systems.secrets import Secrets, has_reference
 from searchmark.systems.template import (
     Values,
     encoded,

@@ -16,7 +16,7 @@ from searchmark.systems.http.address import (
     written_problem,
 )
 from searchmark.systems.http.credentials import credential_problems
-from searchmark.systems.literals import literal_secret_problems
+from searchmark.systems.literals import body_secret_problems, literal_secret_problems
 from searchmark.systems.protocol import Entry, Tag
 from searchmark.systems.querydsl.template import ID, template_problems
 from searchmark.systems.selection import selection_problems
@@ -129,4 +129,7 @@ def _access(config: Config) -> Iterator[Problem]:
         yield Problem("proxy", wrong)
     secrets = {"bearer": config.bearer, "basic": config.basic, "api_key": config.api_key}
     yield from literal_secret_problems(headers=config.headers, values=secrets)
+    yield from body_secret_problems("params", config.params)
+    if isinstance(config.template, Mapping):
+        yield from body_secret_problems("template", config.template)
     yield from (p._replace(key="proxy") for p in literal_secret_problems(url=config.proxy))

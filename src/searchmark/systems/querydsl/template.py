@@ -9,6 +9,7 @@ import msgspec
 
 from searchmark.data.files import sha256
 from searchmark.errors import InputError, Problem
+from searchmark.systems.literals import body_secret_problems
 from searchmark.systems.models import Embed
 from searchmark.systems.protocol import Query
 from searchmark.systems.secrets import Secrets
@@ -104,7 +105,7 @@ def read_template(path: Path, model: str | None) -> Source:
         raise InputError(f"template: is no JSON ({error})", path=path) from error
     if not isinstance(value, Mapping):
         raise InputError("template: must be a JSON object, the body of a search", path=path)
-    for problem in _content_problems(value, model):
+    for problem in (*_content_problems(value, model), *body_secret_problems("template", value)):
         raise InputError(f"{problem.key}: {problem.message}", path=path)
     return Source(value, sha256(path))
 
