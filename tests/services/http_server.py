@@ -67,7 +67,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def on_ok(self) -> None:
-        self.reply(hits("b", "a", "c"))
+        self.reply(hits("b", "a", "c"), int(self.asked.get("status", 200)))
+
+    def on_lists(self) -> None:
+        self.reply(b'{"hits": [[], []]}')
 
     def on_numbers(self) -> None:
         self.reply(b'{"hits": [{"id": 12, "score": 1}, {"id": "12", "score": 1}]}')

@@ -316,6 +316,25 @@ def test_statuses_that_mean_nothing_was_found(opened: Open) -> None:
     failure(opened("/status?status=400&q={query}", **keys))
 
 
+def test_a_status_of_what_is_not_the_whole_answer(opened: Open) -> None:
+    for status in (200, 201, 203):
+        answer = opened(f"/ok?status={status}&q={{query}}").search(RED, 5)
+        assert (len(answer.hits), answer.partial) == (3, False)
+    for status in (206, 207):
+        answer = opened(f"/ok?status={status}&q={{query}}").search(RED, 5)
+        assert (len(answer.hits), answer.partial) == (3, True)
+    error = failure(opened("/ok?status=202&q={query}"))
+    assert str(error).endswith("answered 202 Accepted: the answer is not there yet")
+    assert not error.retry
+
+
+def test_several_lists_are_no_empty_answer(opened: Open) -> None:
+    told = "of 2 elements 2 are lists, where one list of results is expected"
+    assert told in str(failure(opened("/lists?q={query}", scores=None)))
+    joined = opened("/lists?q={query}", ids="hits[*][].id", scores=None)
+    assert joined.search(RED, 5).hits == ()
+
+
 @pytest.mark.parametrize(
     ("after", "seconds"), [("2", 2.0), ("1.5", 1.5), ("soon", None), ("-1", None)]
 )

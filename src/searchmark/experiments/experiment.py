@@ -81,7 +81,8 @@ def run_experiment(
             store.journal(outcome.digest).unlink(missing_ok=True)
     evaluation = _evaluation(project, inputs, outcomes)
     if sensitivity:
-        seen = sensitivities(evaluation.systems, inputs.measures, inputs.groups)
+        counted = [s for s in evaluation.systems if s.invalid is None]
+        seen = sensitivities(counted, inputs.measures, inputs.groups)
         evaluation = replace(evaluation, sensitivity=seen)
     return Experiment(inputs, tuple(outcomes), evaluation)
 
@@ -207,7 +208,11 @@ def _evaluation(project: Project, inputs: Inputs, outcomes: Sequence[Outcome]) -
         digests=inputs.digests,
         notes=(
             *invalid_notes(outcomes),
-            *find_notes(inputs, {o.system: o.hits for o in outcomes}),
+            *find_notes(
+                inputs,
+                {o.system: o.hits for o in outcomes},
+                {o.system for o in outcomes if o.invalid},
+            ),
             *partial_notes(outcomes),
             *stranger_notes(inputs.corpus, outcomes),
         ),

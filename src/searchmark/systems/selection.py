@@ -71,7 +71,36 @@ class _KeepsGaps(TreeInterpreter):  # type: ignore[misc]
         return gone or bool(super()._is_false(value))
 
 
-_INTERPRETER = _KeepsGaps()
+class _OneList(_KeepsGaps):
+    """The same, for what has to be one list of results.
+
+    A list of lists in the answer is several rankings, or another shape than the expression is made
+    for. Put end to end, as `[]` does, lists without elements would pass for an empty answer.
+    Lists that the expression itself gathers (`groups[].docs[]`, `[a, b][]`) are joined.
+    """
+
+    def visit_flatten(self, node: Any, value: Any) -> list[Any] | None:
+        inner = node["children"][0]
+        if _is_path(inner):
+            base = self.visit(inner, value)
+            n_lists = sum(isinstance(e, list) for e in base) if isinstance(base, list) else 0
+            if n_lists:
+                raise ValueError(
+                    f"of {len(base)} elements {n_lists} are lists, where one list of results is "
+                    "expected; take one of them as in hits[0][].id, or join them as in "
+                    "hits[*][].id"
+                )
+        return super().visit_flatten(node, value)
+
+
+def _is_path(node: Any) -> bool:
+    """Tell whether an expression leads to something in the document, and gathers nothing."""
+    while node["type"] in ("subexpression", "pipe") and node["children"]:
+        node = node["children"][-1]
+    return node["type"] in ("identity", "current", "field", "index_expression", "index")
+
+
+_INTERPRETER, _LISTS = _KeepsGaps(), _OneList()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +118,15 @@ class Path:
 
     def find(self, document: Any) -> Any:
         """Return what stands at the path, None for nothing."""
+        return self._found(document, _INTERPRETER)
+
+    def find_results(self, document: Any) -> Any:
+        """Return what stands at the path, which is to be one list; several are never joined."""
+        return self._found(document, _LISTS)
+
+    def _found(self, document: Any, interpreter: TreeInterpreter) -> Any:
         try:
-            return _INTERPRETER.visit(self.tree, document)
+            return interpreter.visit(self.tree, document)
         except (JMESPathError, TypeError, ValueError, ArithmeticError) as error:
             told = str(error).splitlines()[0]
             raise SystemFailedError(f"the answer does not fit {self.shown}: {told}") from error
@@ -188,7 +224,7 @@ def count_at(document: Any, path: Path) -> int | None:
 
 
 def _list_at(document: Any, path: Path) -> list[Any]:
-    found = path.find(document)
+    found = path.find_results(document)
     if isinstance(found, list):
         return found
     if found is None:

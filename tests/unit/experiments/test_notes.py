@@ -52,3 +52,23 @@ def test_one_measure_counts_and_two_count(tmp_path: Path) -> None:
     assert one[0].startswith("nDCG@10 counts 1 for the one query without an answer, whatever is")
     two = [n for n in notes_of(tmp_path, '["nDCG@10", "R@20"]') if "without an answer, what" in n]
     assert two[0].startswith("nDCG@10 and R@20 count 1 for the one query without an answer,")
+
+
+def test_no_number_of_an_invalid_system_is_told(tmp_path: Path) -> None:
+    module = f"sm_notes_{abs(hash(tmp_path))}"
+    (tmp_path / f"{module}.py").write_text(
+        "def search(text, k):\n    if text == 'violet':\n        raise OSError('down')\n"
+        "    return ['a', 'b']\n"
+    )
+    table = f'[systems.mine]\nuse = "python"\ncallable = "{module}:search"\n'
+    for name, text in {**FILES, "searchmark.toml": PROJECT + table}.items():
+        (tmp_path / name).write_text(text.replace("{measures}", '["nDCG@10"]'))
+    evaluation = run_experiment(read_project(tmp_path)).evaluation
+    about = [note for note in evaluation.notes if "mine" in note]
+    assert about == [
+        "mine is INVALID: 1 of 3 queries failed. Its scores are no measurement.",
+        "mine failed on 1 of 3 queries; they count as missing.",
+    ]
+    assert any(note.startswith("NoAnswer, the share") for note in evaluation.notes)
+    # what these queries can show is told by the two that count: the same system, but for k1
+    assert {s.pair for s in evaluation.sensitivity} <= {None, ("words", "others")}

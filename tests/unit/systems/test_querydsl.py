@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from searchmark.errors import SystemFailedError
 from searchmark.systems import SYSTEMS
 from searchmark.systems.explanation import Explanation, Reason
-from searchmark.systems.querydsl.exchange import reason_of
+from searchmark.systems.querydsl.exchange import Parsed, reason_of
+from searchmark.systems.querydsl.hits import reading
 from searchmark.systems.querydsl.reasons import of_document, reason
+from searchmark.systems.secrets import Secrets
 
 if TYPE_CHECKING:
     from searchmark.systems.protocol import Kind
@@ -157,3 +160,21 @@ def test_neither_client_is_loaded_before_a_system_is_opened() -> None:
         "sys.exit(bool({'opensearchpy', 'elasticsearch', 'elastic_transport'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_part_and_what_is_not_there_yet_are_no_whole_answers() -> None:
+    read = reading("_id", None, Secrets({}))
+    found = {"hits": {"hits": [{"_id": "a", "_score": 1.0}]}}
+
+    def parsed(document: Any, *, in_part: bool = False) -> Parsed:
+        return Parsed(document, 9, "POST http://h/_msearch", in_part)
+
+    assert not read.answer(parsed(found), 5).partial
+    assert read.answer(parsed(found, in_part=True), 5).partial
+    several = {"responses": [{**found, "status": s} for s in (200, 206, 202)]}
+    whole, part, later = read.answers(parsed(several), 3, 5)
+    assert (getattr(whole, "partial", None), getattr(part, "partial", None)) == (False, True)
+    assert isinstance(later, SystemFailedError)
+    assert "202 Accepted" in str(later)
+    answers = read.answers(parsed({"responses": [found]}, in_part=True), 1, 5)
+    assert [getattr(a, "partial", None) for a in answers] == [True]

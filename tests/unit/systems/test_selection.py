@@ -84,6 +84,50 @@ def test_standard_expressions_work() -> None:
     assert "result 1 has no id" in failure(ids_at, {"hits": [{"key": "k"}]}, or_empty)
 
 
+@pytest.mark.parametrize(
+    ("path", "document"),
+    [
+        ("[].id", [[], []]),
+        ("@[].id", [[]]),
+        ("[]", [["a"], ["b"]]),
+        ("hits[].id", {"hits": [[], []]}),
+        ("hits[].id", {"hits": [{"id": "a"}, []]}),
+        ("hits[][].id", {"hits": [[], []]}),
+        ("of.hits[].id", {"of": {"hits": [[{"id": "a"}], [{"id": "b"}]]}}),
+        ("of | hits[].id", {"of": {"hits": [[]]}}),
+        ("of[0][].id", {"of": [[[], []]]}),
+        ("hits[].id || `[]`", {"hits": [[], []]}),
+    ],
+)
+def test_lists_in_the_answer_are_not_put_end_to_end(path: str, document: Any) -> None:
+    """Several lists without elements are no empty answer, and several rankings are not one."""
+    message = failure(ids_at, document, compile_path(path, "ids"))
+    assert message.startswith(f"the answer does not fit ids = '{path}': of ")
+    assert "are lists, where one list of results is expected; take one of them as in" in message
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "expected"),
+    [
+        ("hits[*][].id", {"hits": [[], []]}, []),
+        ("hits[*][].id", {"hits": [[{"id": "a"}], [{"id": "b"}]]}, ["a", "b"]),
+        ("hits[0][].id", {"hits": [[{"id": "a"}], [{"id": "b"}]]}, ["a"]),
+        ("hits[0]", {"hits": [["a", "b"]]}, ["a", "b"]),
+        ("groups[].docs[].id", {"groups": [{"docs": []}, {"docs": []}]}, []),
+        ("[exact, near][].id", {"exact": [{"id": "a"}], "near": []}, ["a"]),
+        ("of.[exact, near][].id", {"of": {"exact": [], "near": [{"id": "b"}]}}, ["b"]),
+    ],
+)
+def test_lists_that_the_expression_gathers_are_joined(
+    path: str, document: Any, expected: list[str]
+) -> None:
+    assert ids_at(document, compile_path(path, "ids")) == expected
+
+
+def test_flags_may_look_at_lists_of_lists() -> None:
+    assert flag_at({"warnings": [["slow"], []]}, compile_path("warnings[]", "partial"))
+
+
 def test_scores_stay_with_their_ids() -> None:
     document = {"hits": [{"id": "a"}, {"id": "b", "score": 2}, {"id": "c", "score": 0.5}]}
     assert numbers_at(document, SCORES, 3) == [None, 2.0, 0.5]

@@ -119,7 +119,7 @@ def _page(system: CalledSystem, places: Places, values: dict[str, object]) -> Pa
 
 
 def _read(document: Any, places: Places) -> Page:
-    documents = places.entries.find(document)
+    documents = places.entries.find_results(document)
     if not isinstance(documents, list):
         found = outline(document) if documents is None else f"there is {kind_of(documents)}"
         raise SystemFailedError(f"the answer has no list at {places.entries.shown}; {found}")

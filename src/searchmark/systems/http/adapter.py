@@ -16,7 +16,7 @@ from searchmark.systems.http.credentials import basic_header, bearer_header, cre
 from searchmark.systems.http.paging import Page, Paging, cursor_of
 from searchmark.systems.http.problems import PLACEHOLDERS, find_problems, request_problems
 from searchmark.systems.http.proxy import open_proxy
-from searchmark.systems.http.reply import Format, document_of
+from searchmark.systems.http.reply import IN_PART, Format, document_of
 from searchmark.systems.http.request import Composer, open_request
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Wire
@@ -76,7 +76,7 @@ class HttpSystem:
         if reply.status in self.reading.empty_status:
             return Page(Answer((), size=len(reply.body)))
         reading, secrets = self.reading, self.wire.secrets
-        document = document_of(reply, request.shown, secrets, reading.format)
+        document = document_of(reply, request.shown, secrets, reading.format, in_part=True)
         try:
             if reading.error is not None and flag_at(document, reading.error):
                 raise SystemFailedError(f"the answer has an error at {reading.error.shown}")
@@ -86,6 +86,8 @@ class HttpSystem:
             said = secrets.excerpt(reply.body, 120)
             begins = f"; it begins with {said}" if said else ""
             raise SystemFailedError(f"{request.shown}: {error}{begins}") from error
+        if reply.status in IN_PART:
+            answer = replace(answer, partial=True)
         return Page(answer, cursor)
 
     def _told(self, error: SystemFailedError) -> SystemFailedError:

@@ -15,14 +15,33 @@ from searchmark.systems.secrets import Secrets
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may go well a little later."""
 
+NOT_YET = 202
+"""The request is taken, and what comes of it stands elsewhere, later."""
+
+IN_PART = frozenset({206, 207})
+"""A part of the content, or several answers with a status each: not the whole answer."""
+
 Format = Literal["json", "jsonl"]
 """One JSON value, or one a line."""
 
 
-def document_of(reply: Reply, shown: str, secrets: Secrets, format: Format = "json") -> Any:
-    """Return the parsed body of a good reply; whatever else it is is raised."""
+def document_of(
+    reply: Reply,
+    shown: str,
+    secrets: Secrets,
+    format: Format = "json",
+    *,
+    in_part: bool = False,
+) -> Any:
+    """Return the parsed body of a good reply; whatever else it is is raised.
+
+    A part is good only for a caller that can say so (`in_part`).
+    """
     if not 200 <= reply.status < 300:
         raise failed_status(reply, shown, secrets)
+    if reply.status == NOT_YET or (reply.status in IN_PART and not in_part):
+        why = "the answer is not there yet" if reply.status == NOT_YET else "it is not the whole"
+        raise SystemFailedError(f"{shown} answered {_named(reply.status)}: {why}")
     body = reply.body.removeprefix(b"\xef\xbb\xbf")
     if not body or (not body.strip() and format == "json"):
         raise SystemFailedError(

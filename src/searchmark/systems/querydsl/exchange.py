@@ -17,7 +17,7 @@ from searchmark.systems.http.credentials import (
 )
 from searchmark.systems.http.deadline import open_manager
 from searchmark.systems.http.proxy import open_proxy
-from searchmark.systems.http.reply import document_of, failed_status
+from searchmark.systems.http.reply import IN_PART, document_of, failed_status
 from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Outgoing, Reply, Wire
 from searchmark.systems.protocol import Context
@@ -27,11 +27,12 @@ from searchmark.version import __version__
 
 
 class Parsed(NamedTuple):
-    """An answer, how many bytes it was, and the request as messages name it."""
+    """An answer, how many bytes it was, the request as messages name it, whether it is a part."""
 
     document: Any
     size: int
     shown: str
+    in_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,10 +58,11 @@ class Exchange:
         )
         reply = self.wire.send(request, self.wire.end())
         if 200 <= reply.status < 300:
-            document = document_of(reply, request.shown, self.wire.secrets)
+            document = document_of(reply, request.shown, self.wire.secrets, in_part=True)
         elif (document := _unmatched(reply)) is None:
             raise engine_failure(reply, request.shown, self.wire.secrets)
-        return reply, Parsed(document, len(reply.body), request.shown)
+        in_part = reply.status in IN_PART
+        return reply, Parsed(document, len(reply.body), request.shown, in_part)
 
 
 def _unmatched(reply: Reply) -> Any:

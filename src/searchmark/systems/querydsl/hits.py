@@ -1,12 +1,13 @@
 """What an answer in the query DSL means: results, in their order, or a failure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from searchmark.errors import SystemFailedError
+from searchmark.systems.http.reply import IN_PART, NOT_YET
 from searchmark.systems.http.wire import Reply
 from searchmark.systems.protocol import Answer
 from searchmark.systems.querydsl.exchange import Parsed, engine_failure, reason_of
@@ -32,7 +33,8 @@ class Reading:
 
     def answer(self, found: Parsed, k: int) -> Answer:
         """Return the first `k` results of a search."""
-        return self._answer(found.document, k, found.shown, found.size)
+        answer = self._answer(found.document, k, found.shown, found.size)
+        return replace(answer, partial=answer.partial or found.in_part)
 
     def answers(self, found: Parsed, n: int, k: int) -> list[Answer | SystemFailedError]:
         """Return the result or the failure of each of `n` searches that were sent together."""
@@ -44,18 +46,19 @@ class Reading:
             )
         if len(given) != n:
             raise SystemFailedError(f"{found.shown} gave {len(given)} answers to {n} searches")
-        return [self._one(item, k, found.shown) for item in given]
+        return [self._one(item, k, found.shown, in_part=found.in_part) for item in given]
 
-    def _one(self, item: Any, k: int, shown: str) -> Answer | SystemFailedError:
+    def _one(self, item: Any, k: int, shown: str, *, in_part: bool) -> Answer | SystemFailedError:
         status = item.get("status") if isinstance(item, Mapping) else None
-        if isinstance(status, int) and not 200 <= status < 300:
+        if isinstance(status, int) and (not 200 <= status < 300 or status == NOT_YET):
             reply = Reply(status, {}, msgspec.json.encode(item))
             return engine_failure(reply, shown, self.secrets)
         if isinstance(item, Mapping) and "error" in item:
             said = self.secrets.excerpt(reason_of(item) or str(item["error"]))
             return SystemFailedError(f"{shown}: {said}")
         try:
-            return self._answer(item, k, shown)
+            answer = self._answer(item, k, shown)
+            return replace(answer, partial=answer.partial or in_part or status in IN_PART)
         except SystemFailedError as error:
             return error
 

@@ -71,3 +71,24 @@ def test_documents() -> None:
         assert not caught.value.retry
     with pytest.raises(SystemFailedError, match="a web page, not with JSON"):
         read(b"\n<HTML><body>hello")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (202, "202 Accepted: the answer is not there yet"),
+        (206, "206 Partial Content: it is not the whole"),
+        (207, "207 Multi-Status: it is not the whole"),
+    ],
+)
+def test_a_good_status_may_stand_for_no_whole_answer(status: int, why: str) -> None:
+    reply = Reply(status, {}, b"[1]")
+    with pytest.raises(SystemFailedError) as caught:
+        document_of(reply, "GET http://h", SECRETS)
+    assert str(caught.value) == f"GET http://h answered {why}"
+    assert not caught.value.retry
+    if status != 202:  # for callers that can say that it is a part
+        assert document_of(reply, "GET http://h", SECRETS, in_part=True) == [1]
+        return
+    with pytest.raises(SystemFailedError):
+        document_of(reply, "GET http://h", SECRETS, in_part=True)
