@@ -1,6 +1,5 @@
 """What a program printed, read as an answer: JSON, JSON lines, or text by a pattern."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -9,6 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from searchmark.errors import SystemFailedError
+from searchmark.systems.command.matching import Found, Matching
 from searchmark.systems.protocol import Answer, Hit
 from searchmark.systems.selection import Path, Selection
 
@@ -113,13 +113,13 @@ class TextOutput:
     where there are any.
     """
 
-    pattern: re.Pattern[str]
+    pattern: Matching
     tokens: float | None = None
 
     def read(self, stdout: bytes, k: int) -> Printed:
         """Return the first `k` matches; none is no answer."""
         text = decoded(stdout)
-        matches = list(self.pattern.finditer(text))
+        matches = self.pattern.find(text, k + 1)  # where the last result ends, the next one begins
         if not matches:
             what = "nothing that ids_regex matches" if text.strip() else "nothing"
             raise SystemFailedError(
@@ -128,9 +128,8 @@ class TextOutput:
         hits = tuple(self._hit(match, i) for i, match in enumerate(matches[:k], 1))
         return Printed(Answer(hits, size=len(stdout)), _between(text, matches)[:k])
 
-    def _hit(self, match: re.Match[str], i: int) -> Hit:
-        groups = match.groupdict()
-        doc_id = groups["id"] if "id" in groups else match[1]
+    def _hit(self, match: Found, i: int) -> Hit:
+        groups, doc_id = match.groups, match.doc_id
         if not doc_id:
             raise SystemFailedError(f"result {i} has no id: its group in ids_regex is empty")
         tokens = self.tokens if "tokens" not in groups else _number(groups["tokens"], i, "tokens")
@@ -150,12 +149,12 @@ def _number(text: str | None, i: int, group: str) -> float | None:
     return number
 
 
-def _between(text: str, matches: list[re.Match[str]]) -> tuple[str, ...]:
+def _between(text: str, matches: list[Found]) -> tuple[str, ...]:
     """Return each result's text: from the line its match begins on to where the next one's does."""
     begins, last = [], 0
     for match in matches:
-        begins.append(max(text.rfind("\n", 0, match.start()) + 1, last))
-        last = match.end()
+        begins.append(max(text.rfind("\n", 0, match.start) + 1, last))
+        last = match.end
     ends = [*begins[1:], len(text)]
     return tuple(text[a:b].strip() for a, b in zip(begins, ends, strict=True))
 

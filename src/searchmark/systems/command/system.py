@@ -5,7 +5,7 @@ import re
 import shlex
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +13,7 @@ import msgspec
 
 from searchmark.errors import InputError, Problem, SystemFailedError, one_line
 from searchmark.systems.command.executable import digests, environment, find_program, working_folder
+from searchmark.systems.command.matching import Matching
 from searchmark.systems.command.printed import (
     JsonOutput,
     Output,
@@ -91,7 +92,7 @@ class CommandSystem:
     processes: Processes
     output: Output
     secrets: Secrets
-    empty: re.Pattern[str] | None = None
+    empty: Matching | None = None
     counter: "TokenCounter | None" = None
     tags: frozenset[str] = frozenset()
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -133,7 +134,7 @@ class CommandSystem:
             return Printed(Answer((), size=len(finished.stdout)))
         if finished.code not in self.config.ok_codes:
             raise SystemFailedError(_ended(finished.code), retry=finished.code == os.EX_TEMPFAIL)
-        if self.empty is not None and self.empty.fullmatch(decoded(finished.stdout).strip()):
+        if self.empty is not None and self.empty.is_all_of(decoded(finished.stdout).strip()):
             return Printed(Answer((), size=len(finished.stdout)))
         return self.output.read(finished.stdout, k)
 
@@ -194,7 +195,12 @@ def open_command(name: str, config: Config, context: Context) -> Iterator[System
 
         counter = open_counter(config.tokenizer, context.folder)
         identity["tokenizer"] = counter.digest
-    with Processes() as processes:
+    with ExitStack() as stack:
+        processes = stack.enter_context(Processes())
+        output = _output(config, stack)
+        empty = None
+        if config.empty_regex is not None:
+            empty = stack.enter_context(Matching(config.empty_regex, "empty_regex"))
         if config.version:
             identity["version"] = context.secrets.redact(
                 _version(config.version, program, processes)
@@ -204,9 +210,9 @@ def open_command(name: str, config: Config, context: Context) -> Iterator[System
             config,
             program,
             processes,
-            _output(config),
+            output,
             context.secrets,
-            None if config.empty_regex is None else re.compile(config.empty_regex),
+            empty,
             counter,
             frozenset(config.tags),
             identity,
@@ -234,11 +240,12 @@ def _version(argv: list[str], program: Program, processes: Processes) -> str:
     return lines[0]
 
 
-def _output(config: Config) -> Output:
+def _output(config: Config, stack: ExitStack) -> Output:
     tokens = None if config.tokens == MEASURED else config.tokens
     if config.ids_regex is not None:
         flat = tokens if isinstance(tokens, float | int) else None
-        return TextOutput(re.compile(config.ids_regex, re.MULTILINE), flat)
+        matching = Matching(config.ids_regex, "ids_regex", re.MULTILINE)
+        return TextOutput(stack.enter_context(matching), flat)
     paths = selection(
         config.ids or "", config.scores, tokens, partial=config.partial, total=config.total
     )
