@@ -1,10 +1,13 @@
 """What programs print, read as an answer: three outcomes that are never taken for each other."""
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from searchmark.errors import SystemFailedError
+from searchmark.systems.command.matching import Matching
 from searchmark.systems.command.printed import JsonOutput, TextOutput, items_of
 from searchmark.systems.protocol import Hit
 from searchmark.systems.selection import compile_path, selection
@@ -15,8 +18,18 @@ def json_output(ids: str = "[].id", *, measured: bool = False, lines: bool = Fal
     return JsonOutput(paths, items_of(paths.ids) if measured else None, lines)
 
 
-def text_output(pattern: str, tokens: float | None = None) -> TextOutput:
-    return TextOutput(re.compile(pattern, re.MULTILINE), tokens)
+TextOf = Callable[..., TextOutput]
+
+
+@pytest.fixture
+def text_output() -> Iterator[TextOf]:
+    with ExitStack() as stack:
+
+        def opened(pattern: str, tokens: float | None = None) -> TextOutput:
+            matching = Matching(pattern, "ids_regex", re.MULTILINE)
+            return TextOutput(stack.enter_context(matching), tokens)
+
+        yield opened
 
 
 def test_the_printed_order_is_the_ranking_though_scores_tie_or_disagree() -> None:
@@ -90,7 +103,7 @@ def test_results_that_are_not_as_many_as_the_ids_are_an_error() -> None:
         output.read(b'{"a":[{"id":"x"}],"b":[]}', 5)
 
 
-def test_groups_of_a_pattern_are_id_score_and_tokens() -> None:
+def test_groups_of_a_pattern_are_id_score_and_tokens(text_output: TextOf) -> None:
     output = text_output(r"^(?P<score>[\d.eE+-]+) (?P<id>\S+)(?: \((?P<tokens>\d+)\))?$")
     hits = output.read(b"top\n1.5 a (30)\n1.5 b\n9e1 c (4)\n", 10).answer.hits
     assert hits == (Hit("a", 1.5, 30.0), Hit("b", 1.5, None), Hit("c", 90.0, 4.0))
@@ -109,12 +122,14 @@ def test_groups_of_a_pattern_are_id_score_and_tokens() -> None:
         (r"^(?P<id>\w) (?P<tokens>\S+)", b"a inf", "'inf' as its tokens"),
     ],
 )
-def test_text_that_is_no_answer_is_an_error(pattern: str, printed: bytes, told: str) -> None:
+def test_text_that_is_no_answer_is_an_error(
+    pattern: str, printed: bytes, told: str, text_output: TextOf
+) -> None:
     with pytest.raises(SystemFailedError, match=told):
         text_output(pattern).read(printed, 10)
 
 
-def test_a_printed_result_goes_on_to_the_line_of_the_next() -> None:
+def test_a_printed_result_goes_on_to_the_line_of_the_next(text_output: TextOf) -> None:
     text = b"2 found\n1. id=a first\n   more of it\n2. id=b second id=c third\n\n"
     found = text_output(r"id=(\w)").read(text, 10)
     assert found.items == ("1. id=a first\n   more of it", "2. id=b", "second id=c third")
