@@ -200,34 +200,136 @@ def test_filters_and_cursors_over_the_wire(keyword: str) -> None:
     }
 
 
-def test_a_search_by_meaning_alone_answers_by_words_when_it_has_to(
-    repository: Path, demo: Path, tmp_path: Path
-) -> None:
+class Endpoint:
+    """A process that gives vectors, and gives others under another name; the port stays."""
+
+    def __init__(self, script: Path) -> None:
+        self._script, self.port = script, "0"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, model: str = "") -> None:
+        command = [sys.executable, str(self._script), self.port, model]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        with self._process.stdout as told:
+            self.port = told.readline().strip()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+@pytest.fixture
+def endpoint(repository: Path) -> Iterator[Endpoint]:
+    found = Endpoint(repository / "benchmarks" / "embedder.py")
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def embedded_there(demo: Path, tmp_path: Path, endpoint: Endpoint) -> Path:
+    """Give the demo with the model of its dense arm behind the endpoint."""
     project = tmp_path / "demo"
     shutil.copytree(demo, project)
-    command = [sys.executable, str(repository / "benchmarks" / "embedder.py"), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as encoder:
-        assert encoder.stdout is not None
-        port = encoder.stdout.readline().strip()
-        file = project / "searchmark.toml"
-        table = f'[systems.dense.endpoint]\nurl = "http://127.0.0.1:{port}/v1"\nmodel = "m"\n'
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("# What users get", f"{table}\n# What users get"), "utf-8")
+    file = project / "searchmark.toml"
+    table = f'[systems.dense.endpoint]\nurl = "http://127.0.0.1:{endpoint.port}/v1"\nmodel = "m"\n'
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("# What users get", f"{table}\n# What users get"), "utf-8")
+    return project
+
+
+def test_a_search_by_meaning_alone_answers_by_words_when_it_has_to(
+    embedded_there: Path, endpoint: Endpoint
+) -> None:
+    with serving(embedded_there, "--system", "dense") as (_, address):
+        whole = get(address + SEARCH)
+        assert whole[1]["partialResults"] is False
+        assert len(ids(whole)) == 5
+        endpoint.kill()
+        partial = get(address + "/discovery/search?query=forecast+weather&limit=5")
+        assert partial[1]["partialResults"] is True
+        assert "svc-weather-now" in ids(partial)
+        health = get(address + "/health")[1]
+        assert health["status"] == "partial" and "127.0.0.1" in health["dense"]
+        assert get(address + SEARCH)[1] == whole[1]  # its vector is kept
+
+
+def test_an_endpoint_that_is_away_at_the_start_is_waited_for_by_words(
+    embedded_there: Path, endpoint: Endpoint, keyword: str
+) -> None:
+    endpoint.kill()
+    with serving_later(embedded_there, "--system", "hybrid") as (said, address):
+        assert said.startswith("the dense arm failed, answers are partial: system 'dense' has no")
+        page = get(address + SEARCH)
+        assert page[1]["partialResults"] is True
+        assert ids(page) == ids(get(keyword + SEARCH))
+        health = get(address + "/health")[1]
+        assert (health["status"], health["vectors"], health["generation"]) == ("partial", 0, "")
+        assert f"127.0.0.1:{endpoint.port}" in health["dense"]
+        first = get(address + "/discovery/search?query=weather&limit=5")[1]["nextCursor"]
+
+        endpoint.start()
+        until(lambda: not get(address + SEARCH)[1]["partialResults"])
+        with serving(embedded_there, "--system", "hybrid") as (_, other):
+            late, there = get(address + SEARCH)[1], get(other + SEARCH)[1]
+            assert late["resources"] == there["resources"]  # as if it had been there
+            assert get(address + "/health") == get(other + "/health")
+        # a page 2 is still that of the ranking by words that page 1 began
+        second = get(f"{address}/discovery/search?query=weather&limit=5&cursor={first}")[1]
+        words = get(keyword + "/discovery/search?query=weather&limit=10")
+        assert [r["resource"] for r in second["resources"]] == ids(words)[5:]
+
+
+@contextmanager
+def serving_later(*options: str | Path) -> Iterator[tuple[str, str]]:
+    """Serve, and give what was said before it was ready."""
+    command = [*COMMAND, "--api", "--port", "0", *map(str, options)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
-            with serving(project, "--system", "dense") as (_, address):
-                whole = get(address + SEARCH)
-                assert whole[1]["partialResults"] is False
-                assert len(ids(whole)) == 5
-                encoder.kill()
-                encoder.wait()
-                partial = get(address + "/discovery/search?query=forecast+weather&limit=5")
-                assert partial[1]["partialResults"] is True
-                assert "svc-weather-now" in ids(partial)
-                health = get(address + "/health")[1]
-                assert health["status"] == "partial" and "127.0.0.1" in health["dense"]
-                assert get(address + SEARCH)[1] == whole[1]  # its vector is kept
+            assert process.stderr is not None
+            said = ""
+            for line in process.stderr:
+                if line.startswith("serving"):
+                    yield said, line.split(" at ")[1].split("/discovery")[0]
+                    return
+                said += line
+            raise AssertionError(said)
         finally:
-            encoder.kill()
+            process.kill()
+
+
+def test_another_model_behind_the_endpoint_is_not_compared_with_what_is_kept(
+    embedded_there: Path, endpoint: Endpoint
+) -> None:
+    with serving(embedded_there, "--system", "hybrid") as (_, address):
+        assert get(address + SEARCH)[1]["partialResults"] is False
+        endpoint.kill()
+        assert get(address + "/discovery/search?query=a")[1]["partialResults"] is True
+        endpoint.start("other")
+        until(lambda: "gives other vectors" in get(address + "/health")[1]["dense"])
+        assert get(address + "/discovery/search?query=b")[1]["partialResults"] is True
+        endpoint.kill()
+        endpoint.start()
+        until(lambda: get(address + "/health")[1]["status"] == "ok")
+    # the same where it was away at the start: what is kept is that of the first one
+    endpoint.kill()
+    with serving_later(embedded_there, "--system", "hybrid") as (_, address):
+        endpoint.start("other")
+        until(lambda: "gives other vectors" in get(address + "/health")[1]["dense"])
+        assert get(address + SEARCH)[1]["partialResults"] is True
+
+
+def test_an_endpoint_that_refuses_is_told_at_the_start(
+    embedded_there: Path, endpoint: Endpoint
+) -> None:
+    file = embedded_there / "searchmark.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("/v1", "/nothing-here"), encoding="utf-8")
+    code, said = refused(embedded_there, "--api", "--system", "dense", "--port", "0")
+    assert code == 3
+    assert said.startswith("searchmark: error: system 'dense' has no embeddings:")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ before that thread has found the encoder failing too.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread, local
 from typing import TYPE_CHECKING
@@ -53,9 +53,17 @@ class GuardedEncoder:
     """An encoder whose queries are guarded; texts of documents go straight to it."""
 
     def __init__(
-        self, inner: Encoder, *, n: int = 8, wait_s: float = WAIT_S, kept: int = KEPT
+        self,
+        inner: Encoder,
+        *,
+        n: int = 8,
+        wait_s: float = WAIT_S,
+        kept: int = KEPT,
+        probe: Callable[[], object] | None = None,
     ) -> None:
+        """Guard an encoder; `probe` raises while it is away, without one a text is encoded."""
         self._inner, self._wait_s, self._kept_most = inner, wait_s, kept
+        self._ask_again = probe or self._encode_probe
         self._threads = Threads(n, "encoder")
         self._probes = Threads(N_PROBES, "probes")  # not behind searches that hang
         self._lock, self._closed, self._call = Lock(), Event(), Call()
@@ -154,6 +162,9 @@ class GuardedEncoder:
                 Thread(target=self._probe, name="searchmark-probe", daemon=True).start()
         return SystemFailedError(why)
 
+    def _encode_probe(self) -> object:
+        return encode_query(self._inner, PROBE)
+
     def _rest(self, why: str) -> None:
         if not self._why:
             _log.warning("the dense arm failed, answers are partial: %s", why)
@@ -163,7 +174,7 @@ class GuardedEncoder:
         """Ask until there is an answer."""
         pause = FIRST_PAUSE_S
         while not self._closed.is_set():
-            future = self._probes.submit(lambda: encode_query(self._inner, PROBE))
+            future = self._probes.submit(self._ask_again)
             try:
                 future.result(self._wait_s)
             except Exception as error:

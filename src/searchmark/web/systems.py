@@ -13,9 +13,9 @@ from searchmark.systems import SYSTEMS
 from searchmark.systems.bm25 import Config as WordsConfig
 from searchmark.systems.bm25 import open_bm25
 from searchmark.systems.dense import Config as DenseConfig
-from searchmark.systems.dense import DenseSystem
 from searchmark.systems.protocol import Answer, Context, Entry, Query, System
 from searchmark.web.arm import GuardedEncoder
+from searchmark.web.dense import DenseArm, open_arm
 
 KINDS = ("bm25", "dense", "hybrid")
 
@@ -24,15 +24,14 @@ KINDS = ("bm25", "dense", "hybrid")
 class SystemCatalog:
     """A catalog in memory; see `CatalogSearch`.
 
-    `words` answers where `system` has nothing but vectors and its encoder fails. `guard` is None
-    where the system has no vectors; `n_vectors` counts them.
+    `words` answers where `system` has nothing but vectors and its encoder fails. `arm` is None
+    where the system has no vectors.
     """
 
     system: System
     corpus: Corpus
     words: System | None
-    guard: GuardedEncoder | None
-    n_vectors: int
+    arm: DenseArm | None
     documents: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False)
     by_id: tuple[str, ...] = field(init=False, repr=False)
 
@@ -73,15 +72,20 @@ class SystemCatalog:
 
     def health(self) -> Health:
         """Return how the catalog is."""
-        generation = "" if self.guard is None else self.guard.generation.key
-        dense = "ok" if self.n_vectors or self.guard is None else "the catalog has no vectors"
-        if self.guard is not None and self.guard.why:
-            dense = self.guard.why
-        return Health(len(self.by_id), 0, 0, self.n_vectors, generation, dense)
+        if self.arm is None:
+            return Health(len(self.by_id), 0, 0, 0, "", "ok")
+        n = self.arm.n_vectors
+        dense = self.arm.guard.why or ("ok" if n else "the catalog has no vectors")
+        return Health(len(self.by_id), 0, 0, n, self.arm.generation, dense)
+
+    @property
+    def guard(self) -> GuardedEncoder | None:
+        """What stands before the encoder; None where the system has no vectors."""
+        return None if self.arm is None else self.arm.guard
 
     @property
     def _lacks_vectors(self) -> bool:
-        return self.guard is not None and not self.n_vectors
+        return self.arm is not None and not self.arm.n_vectors
 
     def _ask(self, query: Query, k: int) -> tuple[Answer, str]:
         try:
@@ -103,11 +107,11 @@ def open_system(
         parts = _Parts(systems, context, stack)
         system = parts.open(name)
         words = None
-        if isinstance(system, DenseSystem):
+        if isinstance(system, DenseArm):
             config = systems[name].config
             assert isinstance(config, DenseConfig)
             words = stack.enter_context(open_bm25(name, _words_config(config), context))
-        yield SystemCatalog(system, context.corpus, words, parts.guard, parts.n_vectors)
+        yield SystemCatalog(system, context.corpus, words, parts.arm)
 
 
 class _Parts:
@@ -117,12 +121,11 @@ class _Parts:
         self._systems, self._stack = systems, stack
         self._context = replace(context, open=self.open)
         self._open: dict[str, System] = {}
-        self.guard: GuardedEncoder | None = None
-        self.n_vectors = 0
+        self.arm: DenseArm | None = None
 
     def open(self, name: str) -> System:
         if name not in self._open:
-            self._open[name] = self._guarded(self._opened(self._systems[name]))
+            self._open[name] = self._opened(self._systems[name])
         return self._open[name]
 
     def _opened(self, entry: Entry) -> System:
@@ -132,19 +135,17 @@ class _Parts:
                 fix=f"name one of the kinds {', '.join(KINDS)}, made of such ones alone",
             )
         context = replace(self._context, calls=entry.calls)
+        if isinstance(entry.config, DenseConfig):
+            return self._dense(entry.name, entry.config, context)
         opened = SYSTEMS.load(entry.use).open(entry.name, entry.config, context)
         system: System = self._stack.enter_context(opened)
         return system
 
-    def _guarded(self, system: System) -> System:
-        if not isinstance(system, DenseSystem):
-            return system
-        if self.guard is not None:
+    def _dense(self, name: str, config: DenseConfig, context: Context) -> DenseArm:
+        if self.arm is not None:
             raise InputError("a hybrid of two dense systems is not served", fix="leave out one")
-        self.guard = GuardedEncoder(system.encoder)
-        self._stack.callback(self.guard.close)
-        self.n_vectors = system.index.n_texts
-        return replace(system, encoder=self.guard)
+        self.arm = self._stack.enter_context(open_arm(name, config, context))
+        return self.arm
 
 
 def _words_config(config: DenseConfig) -> WordsConfig:
