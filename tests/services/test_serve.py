@@ -268,7 +268,7 @@ def test_an_endpoint_that_is_away_at_the_start_is_waited_for_by_words(
         health = get(address + "/health")[1]
         assert (health["status"], health["vectors"], health["generation"]) == ("partial", 0, "")
         assert f"127.0.0.1:{endpoint.port}" in health["dense"]
-        first = get(address + "/discovery/search?query=weather&limit=5")[1]["nextCursor"]
+        first = get(address + "/discovery/search?query=weather&limit=2")[1]["nextCursor"]
 
         endpoint.start()
         until(lambda: not get(address + SEARCH)[1]["partialResults"])
@@ -277,9 +277,9 @@ def test_an_endpoint_that_is_away_at_the_start_is_waited_for_by_words(
             assert late["resources"] == there["resources"]  # as if it had been there
             assert get(address + "/health") == get(other + "/health")
         # a page 2 is still that of the ranking by words that page 1 began
-        second = get(f"{address}/discovery/search?query=weather&limit=5&cursor={first}")[1]
-        words = get(keyword + "/discovery/search?query=weather&limit=10")
-        assert [r["resource"] for r in second["resources"]] == ids(words)[5:]
+        second = get(f"{address}/discovery/search?query=weather&limit=2&cursor={first}")[1]
+        words = get(keyword + "/discovery/search?query=weather&limit=4")
+        assert [r["resource"] for r in second["resources"]] == ids(words)[2:]
 
 
 @contextmanager
