@@ -175,6 +175,7 @@ WRONG: list[tuple[Callable[[list[Any]], Any], str]] = [
     (lambda d: [{**d[0], "embedding": [0.0] * 5}], "got a vector of zeros"),
     (lambda d: [{**d[0], "embedding": "AAAA"}], "vector 0 is a text"),
     (lambda d: [{**d[0], "embedding": [True] * 5}], "vector 0 holds true"),
+    (lambda d: [{**d[0], "embedding": [10**400] * 5}], "holds a number that is too large"),
     (lambda d: [{**d[0], "index": 7}], "index is not 0 to 0, each once: 7"),
     (lambda d: {"vectors": d}, "without a list 'data'"),
     (lambda d: [5], "vector 0 is nothing"),

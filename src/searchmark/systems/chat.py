@@ -131,7 +131,7 @@ class ChatSystem:
         """Return the ids in the model's order; repeated ones are passed on as they come."""
         try:
             found = msgspec.json.decode(said.content)
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             found = None
         picked = found.get(KEY) if isinstance(found, dict) else found
         if isinstance(picked, list):

@@ -11,6 +11,9 @@ from searchmark.systems.jsonapi import JsonApi
 
 PATH = "/chat/completions"
 
+MOST_TOKENS = 10**12
+"""What a server says beyond this is no count of what one call cost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -50,4 +53,6 @@ def _content(choice: Mapping[str, Any], api: JsonApi) -> str:
 def _tokens(document: Mapping[str, Any]) -> float | None:
     usage = document.get("usage")
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return None if isinstance(total, bool) or not isinstance(total, int) else float(total)
+    if isinstance(total, bool) or not isinstance(total, int) or not 0 <= total <= MOST_TOKENS:
+        return None
+    return float(total)

@@ -174,7 +174,12 @@ def ask_vectors(
                 f"{api.request.shown}: a vector of {len(row)} dimensions came where {wanted} are "
                 "expected"
             )
-    return _normalized(np.array(rows, np.float64), api.request.shown)
+    try:
+        vectors = np.array(rows, np.float64)
+    except OverflowError as error:  # of whole numbers, which JSON may hold of any length
+        told = f"{api.request.shown}: a vector holds a number that is too large"
+        raise SystemFailedError(told) from error
+    return _normalized(vectors, api.request.shown)
 
 
 def _in_order(data: list[Any], api: JsonApi) -> list[Any]:

@@ -1,10 +1,10 @@
 """What scores texts beside a query: a cross-encoder, a function of the user's, an endpoint."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -20,6 +20,9 @@ from searchmark.systems.protocol import Context
 from searchmark.systems.selection import kind_of, outline
 
 PATH = "/rerank"
+
+GREATEST = sys.float_info.max
+"""The greatest score; infinite ones are none."""
 
 
 class Scorer(Protocol):
@@ -152,7 +155,7 @@ def numbers_of(values: list[Any], n: int, who: str) -> list[float]:
         raise SystemFailedError(f"{who} gave {len(values)} scores for {n} texts")
     for place, value in enumerate(values):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not isfinite(value):
+        if not is_number or not -GREATEST <= value <= GREATEST:  # a whole number may be longer
             what = str(value)[:40] if is_number else kind_of(value)
             raise SystemFailedError(f"{who}: the score of text {place} is {what}, not a number")
     return [float(value) for value in values]

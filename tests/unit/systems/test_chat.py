@@ -116,6 +116,7 @@ WRONG = [
     ("{}", "which is no list of picks in JSON"),
     ('{"documents": 1}', "which is no list of picks in JSON"),
     ('{"documents": [1,', "which is no list of picks in JSON"),
+    ("[" * 100_000, "which is no list of picks in JSON"),
     ("", "the model said nothing"),
     (None, "the model said nothing"),
 ]
@@ -183,7 +184,9 @@ def test_a_prompt_of_ones_own(
     with pytest.raises(InputError, match=r"prompt\.txt: unknown placeholder \{n\}"):
         ask("[1]", prompt="prompt.txt")
     (tmp_path / "prompt.txt").write_text("Pick")
-    with pytest.raises(InputError, match=r"no place for the catalog; write \{catalog\}"):
+    with pytest.raises(
+        InputError, match=r"no place for the catalog \(system 's'\); write \{catalog\}"
+    ):
         ask("[1]", prompt="prompt.txt")
     with pytest.raises(InputError, match=r"none\.txt: the prompt cannot be read"):
         ask("[1]", prompt="none.txt")

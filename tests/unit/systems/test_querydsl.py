@@ -74,6 +74,11 @@ def test_what_is_right_has_no_problems(use: str, keys: dict[str, Any]) -> None:
         ({"fields": ["a", ""]}, "fields[1]", "is empty"),
         ({"template": "query.json"}, "fields", "there is template already"),
         ({"fields": None, "template": ""}, "template", "names no file"),
+        (
+            {"fields": None, "template": {**QUERY, "size": 0}},
+            "template.size",
+            "asks for no results",
+        ),
         ({"fields": None, "template": {"query": {}}}, "template", "no part of it holds {query}"),
         (
             {"fields": None, "template": {**QUERY, "a": [{"b": "{qurey}"}]}},

@@ -277,6 +277,10 @@ ANSWERS = [
         {"results": [{"index": i, "relevance_score": "high"} for i in range(5)]},
         "the score of text 0 is a text, not a number",
     ),
+    (
+        {"results": [{"index": i, "relevance_score": 10**400} for i in range(5)]},
+        "the score of text 0 is 10{39}, not a number",
+    ),
     ({"results": [{"index": i, "score": 1} for i in range(5)]}, "text 0 is nothing, not a number"),
 ]
 

@@ -9,7 +9,6 @@ import io
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -86,11 +85,21 @@ def _opened(connection: HTTPConnection, connect: Callable[[], socket.socket]) ->
 def _limited(connection: HTTPConnection) -> Iterator[None]:
     """Make the response end when the time that is left for reading is over."""
     usual, left = connection.response_class, connection.timeout
+    made: list[_Response] = []
     if left is not None:
-        ending = partial(_Response, end=monotonic() + left)
+        end = monotonic() + left
+
+        def ending(*arguments: Any, **keys: Any) -> _Response:
+            made.append(_Response(*arguments, end=end, **keys))
+            return made[-1]
+
         connection.response_class = ending  # type: ignore[assignment]
     try:
         yield
+    except BaseException:
+        for response in made:  # one with a wrong header is in nobody's hands
+            response.close()
+        raise
     finally:
         connection.response_class = usual  # what comes later has its own time
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http.client import HTTPException, ImproperConnectionState, IncompleteRead, RemoteDisconnected
 from time import monotonic
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -96,6 +97,11 @@ class Wire:
                 decode_content=False,
             )
             try:
+                if response.status < 200:  # what it announces must not be the next one's answer
+                    raise SystemFailedError(
+                        f"{request.shown} answered {response.status}, after which an answer has to "
+                        "come that is not waited for"
+                    )
                 body = self._body(response, request)
             except BaseException:
                 response.close()  # what is still to come must not be the next request's answer
@@ -189,13 +195,22 @@ class Wire:
         except (ProtocolError, OSError) as error:
             if any(isinstance(reason, builtins.TimeoutError) for reason in _reasons(error)):
                 raise self._late(request) from error  # the request could not be sent in time
+            if (said := _no_http(error)) is not None:
+                raise SystemFailedError(
+                    f"{shown}: what answers does not speak HTTP as it should "
+                    f"({self.secrets.excerpt(said, 120)})",
+                    retry=True,
+                ) from error
             raise SystemFailedError(
                 f"{shown}: the connection was cut before the answer was complete "
                 f"({self._cause(error)})",
                 retry=True,
             ) from error
         except (HTTPError, ValueError) as error:
-            raise SystemFailedError(f"{shown}: cannot be sent ({self._cause(error)})") from error
+            raise SystemFailedError(
+                f"{shown}: the request cannot be sent, or its answer not be read "
+                f"({self._cause(error)})"
+            ) from error
 
     def _cause(self, error: BaseException) -> str:
         """Return the innermost reason, without the address, that may hold a query or a secret."""
@@ -221,6 +236,14 @@ def _may_pass(error: ProxyError) -> bool:
     """Tell whether a proxy may do its work a little later: one that refused (407) will not."""
     told = TUNNEL_STATUS.search(str(error))
     return told is None or told[1] in ("429", "500", "502", "503", "504")
+
+
+def _no_http(error: BaseException) -> str | None:
+    """Return what is wrong with the first lines of an answer; None where none came at all."""
+    inner = error.args[1] if isinstance(error, ProtocolError) and len(error.args) > 1 else error
+    if isinstance(inner, RemoteDisconnected | IncompleteRead | ImproperConnectionState):
+        return None
+    return described(inner) if isinstance(inner, HTTPException) else None
 
 
 def _led_to(url: str, target: str) -> str:

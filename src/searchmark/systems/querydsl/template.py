@@ -116,6 +116,8 @@ def _content_problems(value: Mapping[str, Any], model: str | None) -> Iterator[P
         yield Problem("template", "no part of it holds {query} or {embedding}")
     if "embedding" in used and model is None:
         yield Problem("model", "is missing: the template holds {embedding}")
+    if value.get("size") in (0, "0"):
+        yield Problem("template.size", "is 0, which asks for no results; leave it out, or {k}")
     for key, text in texts_in(value, "template"):
         problem = template_problem(text, PLACEHOLDERS)
         if problem is not None:
