@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from searchmark.errors import InputError, OutsideError, one_line
+from searchmark.retrieval.postgres.addresses import check_encoding, conninfo
 
 Connection = psycopg.Connection[Any]
 
@@ -35,6 +36,23 @@ ALIVE = {
 
 SCRATCH = "searchmark_scratch_"
 """Beginning of the names of scratch schemas; host, process and time follow, for people."""
+
+SETTINGS = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "standard_conforming_strings": "on",
+    "extra_float_digits": "1",
+    "default_transaction_isolation": "read committed",
+}
+"""What statements here are written for, whatever a server, a role or PGOPTIONS prefers."""
+
+_SET = (
+    "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS t (name, value)"
+)
+
+_KEEP = "SELECT pg_advisory_lock_shared(hashtextextended(%s, 0))"
+_TRY = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_FREE = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 
 _PATH = """
 SELECT set_config('search_path', quote_ident(%s) || coalesce((
@@ -62,10 +80,9 @@ class Database:
     ) -> None:
         """Take an address; `wait_s` limits the wait for a connection, `statement_s` a statement."""
         self.dsn, self.schema, self._statement_s = dsn, schema, statement_s
-        if not schema or len(schema.encode()) > 63 or "\0" in schema:
-            raise InputError(f"'{schema}' is no name of a schema", fix="give 1 to 63 bytes of text")
+        check_name(schema)
         self._pool = ConnectionPool(
-            dsn,
+            conninfo(dsn),
             min_size=0,
             max_size=most,
             open=False,
@@ -84,6 +101,9 @@ class Database:
 
     def _configure(self, connection: Connection) -> None:
         connection.execute(_PATH, (self.schema,))
+        if self.schema.startswith(SCRATCH):
+            connection.execute(_KEEP, (self.schema,))
+        connection.execute(_SET, (list(SETTINGS), list(SETTINGS.values())))
         if self._statement_s:
             limit = f"{self._statement_s * 1000:.0f}"
             connection.execute("SELECT set_config('statement_timeout', %s, false)", (limit,))
@@ -110,6 +130,20 @@ class Database:
         self._pool.close()
 
 
+def check_name(schema: str) -> None:
+    """Refuse what PostgreSQL does not take as the name of a schema, or takes for something else."""
+    try:
+        is_name = 0 < len(schema.encode()) <= 63 and "\0" not in schema
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise InputError(f"{schema!r} is no name of a schema", fix="give 1 to 63 bytes of text")
+    if schema == "$user" or schema.startswith("pg_") or schema == "information_schema":
+        raise InputError(
+            f"the schema '{schema}' is PostgreSQL's own", fix="give a schema for the catalog"
+        )
+
+
 def _alive(dsn: str) -> dict[str, int]:
     """Return what makes a lost machine known in half a minute, where the address says nothing."""
     with suppress(psycopg.Error):  # an address that is none is told when it is used
@@ -121,7 +155,13 @@ def _alive(dsn: str) -> dict[str, int]:
 def connect(dsn: str) -> Connection:
     """Return one connection of its own; OutsideError where none can be made."""
     with told():
-        return psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECT_S)
+        made = psycopg.connect(conninfo(dsn), autocommit=True, connect_timeout=CONNECT_S)
+    try:
+        check_encoding(made.info.parameter_status("server_encoding"), made.info.dbname)
+    except InputError:
+        made.close()
+        raise
+    return made
 
 
 @contextmanager
@@ -144,14 +184,15 @@ def told() -> Iterator[None]:
 def scratch_schema(dsn: str) -> Iterator[str]:
     """Make a schema for one evaluation, and drop it at the end whatever happens.
 
-    Its owner holds a lock on the name as long as it lives, so the schemas that killed owners left
-    behind are known by their free locks; they are dropped first.
+    Its owner holds a lock on the name as long as it lives, and so does every connection of a
+    `Database` of that name, in case the owner's own one is lost. So the schemas that killed owners
+    left behind are known by their free locks; they are dropped first.
     """
     name = scratch_name()
     with connect(dsn) as keeper:
         with told():
             _drop_leftovers(keeper)
-            keeper.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+            keeper.execute(_KEEP, (name,))
         try:
             with told():
                 keeper.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
@@ -171,7 +212,7 @@ def _drop_in_any_case(dsn: str, keeper: Connection, name: str) -> None:
     try:
         _drop(keeper, name)
     except psycopg.Error:
-        with suppress(psycopg.Error), psycopg.connect(dsn, autocommit=True) as other:
+        with suppress(psycopg.Error, OutsideError), connect(dsn) as other:
             _drop(other, name)  # what still cannot be dropped the next evaluation drops
 
 
@@ -192,11 +233,18 @@ def _drop_leftovers(connection: Connection) -> None:
         (SCRATCH,),
     ).fetchall()
     for (name,) in names:
-        free = connection.execute(
-            "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)
-        ).fetchone()
-        if free and free[0]:
-            try:
+        with unowned(connection, name) as is_unowned:
+            if is_unowned:
                 _drop(connection, name)
-            finally:
-                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (name,))
+
+
+@contextmanager
+def unowned(connection: Connection, schema: str) -> Iterator[bool]:
+    """Tell whether no evaluation holds a scratch schema, and let none take it meanwhile."""
+    row = connection.execute(_TRY, (schema,)).fetchone()
+    is_free = bool(row and row[0])
+    try:
+        yield is_free
+    finally:
+        if is_free and not connection.broken:
+            connection.execute(_FREE, (schema,))
