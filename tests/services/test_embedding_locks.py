@@ -95,6 +95,22 @@ def test_removing_in_two_orders(queue: Queue, sessions: Sessions) -> None:
     assert sessions.results() == [2, 2]
 
 
+def test_removing_what_is_added_meanwhile(queue: Queue, sessions: Sessions) -> None:
+    queue.use(Letters())
+    queue.add("abc")
+    queue.add("ghi", first=2)
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(held(queue, document("d000")))
+        second.enter_context(held(queue, document("d002")))
+        sessions.begin(lambda c: remove(c, ["d000", "d001"]), waits=1)  # d001 is not there
+        queue.add("def", first=1)
+        sessions.begin(put("d001", "d002", text="xyz"), waits=2)  # has d001, will want its job
+        first.close()  # to take the job of d001 now, and then want d001, would close a circle
+        until(lambda: queue.n_waiting() == 1 or sessions.futures[0].done())
+    assert sessions.results() == [1, 2]
+    assert queue.sql("SELECT doc_id FROM document ORDER BY 1") == [("d001",), ("d002",)]
+
+
 def test_extending_a_lease_and_enqueueing(queue: Queue, sessions: Sessions) -> None:
     number = queue.use(Letters())
     queue.add("abc", first=1)  # the later id lies first in the table

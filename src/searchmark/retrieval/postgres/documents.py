@@ -86,10 +86,8 @@ WHERE doc_id = %s RETURNING settlement_count
 
 
 # Documents first, then jobs, each by id: the order of everybody who locks several.
-_HOLD_ALL = (
-    b"SELECT FROM document WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE",
-    b"SELECT FROM embedding_job WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE",
-)
+_HOLD_DOCUMENTS = "SELECT doc_id FROM document WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE"
+_HOLD_JOBS = "SELECT FROM embedding_job WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +139,11 @@ def remove(connection: Connection, doc_ids: Sequence[str]) -> int:
     storable = [doc_id for doc_id in doc_ids if is_storable(doc_id)]
     with connection.transaction():
         share(connection)  # as in `upsert`
-        for hold in _HOLD_ALL:
-            connection.execute(hold, (storable,))
-        gone = connection.execute("DELETE FROM document WHERE doc_id = ANY(%s)", (storable,))
-    return gone.rowcount
+        # what others add from now on is not ours: its job may not be locked before itself
+        there = [i for (i,) in connection.execute(_HOLD_DOCUMENTS, (storable,)).fetchall()]
+        connection.execute(_HOLD_JOBS, (there,))
+        connection.execute("DELETE FROM document WHERE doc_id = ANY(%s)", (there,))
+    return len(there)
 
 
 def seed(
