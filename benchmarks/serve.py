@@ -1,6 +1,6 @@
 """The service under 200 clients while its dense arm is killed, hangs and comes back.
 
-    .venv/bin/python benchmarks/serve.py [seconds, 60 by default] [clients, 200 by default]
+    .venv/bin/python benchmarks/serve.py [--postgres] [SECONDS, 60 by default] [CLIENTS, 200]
 
 `searchmark serve --api` runs as a process of its own over the demo catalog; the encoder of its
 dense arm is another process (benchmarks/embedder.py), killed with -9 and started again, and stopped
@@ -10,16 +10,19 @@ partial while the encoder runs, everything partial between its death (or stop) a
 requests that were sent and answered within; after a return the arm may take `BACK_S` to be asked
 again. Rankings are looked at too, those of the undecided moments first: a partial answer must be
 that of the search by words alone, a whole one that of the fusion.
+
+With --postgres the catalog lies in PostgreSQL, in a server started for this, and the encoder is
+not the only trouble: pgvector fails, because the vectors have another length, and a document waits
+in the queue, which makes an answer partial although its vectors took part. Those two end at once.
 """
 
 import asyncio
 import json
 import random
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -27,15 +30,11 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from urllib.parse import quote
 
-from searchmark.demo import place
 from searchmark.project import read_project
 from searchmark.web.service import Asked, open_served
+from troubles import Encoder, Trouble, database, in_memory, in_postgres
 
-HERE = Path(__file__).resolve().parent
 LIMIT = 5
-
-BACK_S = 3.0
-"""So long after the encoder's return an answer may still be partial."""
 
 WORDS = """
 weather forecast temperature rain wind air quality index city data live news search image text map
@@ -45,14 +44,13 @@ currency exchange rate travel flight hotel food health legal game sport
 """
 """Words that the catalog has; 65 of them make 260,000 queries of three."""
 
-HANGS_S = 3.0
-"""A hung encoder hangs for so much longer than a killed one is away: searches wait for it first."""
+KINDS = ("killed", "broken", "waiting", "hung")
 
-ENDPOINT = """
-[systems.dense.endpoint]
-url = "http://127.0.0.1:{port}/v1"
-model = "hashed"
-"""
+ENOUGH = 20
+"""So many answers are waited for in every trouble, and after it."""
+
+LONGEST_S = 180.0
+"""Where no time is given it ends by then, whatever is still to be waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,13 @@ class Reply:
 
 @dataclass(slots=True)
 class Outage:
-    """From when to when the encoder did not answer."""
+    """From when to when answers have to be partial; from `since` to `until` they may be."""
 
     kind: str
+    since: float
     start: float
     end: float = float("inf")
+    until: float = float("inf")
 
 
 @dataclass(slots=True)
@@ -81,6 +81,7 @@ class Rehearsal:
     """What happened: replies, requests that were never answered, outages, the service's memory.
 
     `other` are the replies, among those compared, whose ranking is not the one that they claim.
+    Nobody asks after `until`.
     """
 
     replies: list[Reply] = field(default_factory=list)
@@ -90,70 +91,26 @@ class Rehearsal:
     peak_mb: float = 0.0
     n_compared: int = 0
     other: list[Reply] = field(default_factory=list)
+    until: float = float("inf")
 
     def must_be(self, reply: Reply) -> bool | None:
         """Return what `partialResults` must be; None where it cannot be told from outside."""
         for outage in self.outages:
             if outage.start <= reply.sent and reply.answered <= outage.end:
                 return True
-            if reply.answered >= outage.start and reply.sent <= outage.end + BACK_S:
+            if reply.answered >= outage.since and reply.sent <= outage.until:
                 return None
         return False
+
+    def may_wait(self, reply: Reply) -> bool:
+        """Tell whether a document may have waited to be embedded: partial, and yet fused."""
+        waits = [o for o in self.outages if o.kind == "waiting"]
+        return any(reply.answered >= o.since and reply.sent <= o.until for o in waits)
 
     def wrong(self) -> list[Reply]:
         """Return the replies that say the wrong thing."""
         told = [(self.must_be(r), r) for r in self.replies if r.status == 200]
         return [r for must, r in told if must is not None and r.partial is not must]
-
-
-class Encoder:
-    """The process of the encoder; the port stays the same."""
-
-    def __init__(self) -> None:
-        self.port = 0
-        self.start()
-
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        command = [sys.executable, str(HERE / "embedder.py"), str(self.port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        with self._process.stdout as told:
-            self.port = int(told.readline())
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal; after a kill the process is gone when this returns."""
-        self._process.send_signal(number)
-        if number == signal.SIGKILL:
-            self._process.wait()
-
-
-@contextmanager
-def service(
-    folder: Path, encoder: Encoder, *options: str
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Serve the demo with the encoder behind an endpoint; give address and process."""
-    place(folder)
-    project = folder / "searchmark.toml"
-    text = project.read_text(encoding="utf-8")
-    mark = "# What users get"
-    project.write_text(text.replace(mark, ENDPOINT.format(port=encoder.port) + mark), "utf-8")
-    command = [sys.executable, "-c", "from searchmark.cli.main import main; main()"]
-    command += ["serve", "--api", str(folder), "--port", "0", "--rate", "0", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    try:
-        line = process.stderr.readline()
-        assert line.startswith("serving"), line
-        yield line.split(" at ")[1].split("/discovery")[0], process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stderr.close()
 
 
 def queries(seed: int) -> Iterator[str]:
@@ -167,12 +124,12 @@ def queries(seed: int) -> Iterator[str]:
             yield query
 
 
-async def client(url: str, asked: Iterator[str], until: float, seen: Rehearsal) -> None:
+async def client(url: str, asked: Iterator[str], seen: Rehearsal) -> None:
     """Ask one query after the other over one connection."""
     host, port = url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
-        while monotonic() < until:
+        while monotonic() < seen.until:
             query = next(asked)
             sent = monotonic()
             path = f"/discovery/search?query={quote(query)}&limit={LIMIT}"
@@ -196,65 +153,80 @@ async def read_answer(reader: asyncio.StreamReader) -> tuple[int, dict]:  # type
     return int(head.split(" ")[1]), json.loads(await reader.readexactly(length))
 
 
-async def trouble(encoder: Encoder, seen: Rehearsal, until: float, calm_s: float) -> None:
-    """Kill and start, stop and continue, with calm in between; end calmly."""
+async def trouble(troubles: Sequence[Trouble], seen: Rehearsal, calm_s: float) -> None:
+    """Make one trouble after the other, with calm in between; end calmly."""
     loop = asyncio.get_running_loop()
-    kinds = iter(["killed", "hung"] * 1000)
-    while True:
-        kind = next(kinds)
-        out_s = calm_s if kind == "killed" else calm_s + HANGS_S
-        if monotonic() + calm_s + out_s + BACK_S + 1 > until:
-            return
+    for one in troubles:
+        out_s = calm_s + one.longer_s
+        if monotonic() + calm_s + out_s + one.back_s + 1 > seen.until:
+            break
         await asyncio.sleep(calm_s)
-        if kind == "killed":
-            encoder.send(signal.SIGKILL)
-            outage = Outage(kind, monotonic())
-            seen.outages.append(outage)
-            await asyncio.sleep(out_s)
-            before = monotonic()
-            await loop.run_in_executor(None, encoder.start)
-        else:
-            encoder.send(signal.SIGSTOP)
-            outage = Outage(kind, monotonic())
-            seen.outages.append(outage)
-            await asyncio.sleep(out_s)
-            before = monotonic()
-            encoder.send(signal.SIGCONT)
-        outage.end = before
-        await asyncio.sleep(BACK_S)
+        since = monotonic()
+        await loop.run_in_executor(None, one.begin)
+        outage = Outage(one.kind, since, monotonic())
+        seen.outages.append(outage)
+        await asyncio.sleep(out_s)
+        await felt(seen, outage.start)
+        outage.end = monotonic()
+        await loop.run_in_executor(None, one.end)
+        outage.until = (outage.end if one.back_s else monotonic()) + one.back_s
+        await asyncio.sleep(one.back_s)
+    await felt(seen, monotonic())
 
 
-async def storm(url: str, encoder: Encoder, seconds: float, clients: int) -> Rehearsal:
-    """Let all clients ask while there is trouble."""
+async def felt(seen: Rehearsal, since: float) -> None:
+    """Wait until some requests that were sent after a moment are answered, however slow it is."""
+    while monotonic() < seen.until:
+        if sum(r.sent >= since for r in reversed(seen.replies[-1000:])) >= ENOUGH:
+            return
+        await asyncio.sleep(0.1)
+
+
+async def storm(
+    url: str, troubles: Sequence[Trouble], seconds: float | None, clients: int, calm_s: float
+) -> Rehearsal:
+    """Let all clients ask while there is trouble: for some time, or till each kind was there."""
     seen, asked = Rehearsal(), queries(7)
     start = monotonic()
-    until = start + seconds
-    calm = 1.0 if seconds < 30 else 3.0
-    jobs = [client(url, asked, until, seen) for _ in range(clients)]
-    await asyncio.gather(trouble(encoder, seen, until, calm), *jobs)
+    seen.until = start + (seconds or LONGEST_S)
+    jobs = [asyncio.create_task(client(url, asked, seen)) for _ in range(clients)]
+    await trouble(list(troubles) * (1000 if seconds else 1), seen, calm_s)
+    if not seconds:
+        seen.until = monotonic()
+    await asyncio.gather(*jobs)
     seen.seconds = monotonic() - start
     return seen
 
 
 def rehearse(
-    seconds: float, clients: int = 200, *, n_compared: int = 300, options: Sequence[str] = ()
+    seconds: float | None,
+    clients: int = 200,
+    *,
+    n_compared: int = 300,
+    dsn: str = "",
+    calm_s: float = 3.0,
+    kinds: Sequence[str] = KINDS,
 ) -> Rehearsal:
     """Run it all, and return what was seen."""
     encoder = Encoder()
     try:
-        with TemporaryDirectory() as name, service(Path(name), encoder, *options) as (url, process):
-            seen = asyncio.run(storm(url, encoder, seconds, clients))
-            status = Path(f"/proc/{process.pid}/status")
-            if status.exists():
-                peak = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
-                seen.peak_mb = int(peak.split()[1]) / 1024
-            compare(seen, Path(name), n_compared)
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            opened = in_postgres(folder, encoder, dsn) if dsn else in_memory(folder, encoder)
+            with opened as served:
+                troubles = [one for one in served.troubles if one.kind in kinds]
+                seen = asyncio.run(storm(served.url, troubles, seconds, clients, calm_s))
+                status = Path(f"/proc/{served.process.pid}/status")
+                if status.exists():
+                    peak = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+                    seen.peak_mb = int(peak.split()[1]) / 1024
+            compare(seen, folder, n_compared, dsn=dsn)
             return seen
     finally:
         encoder.send(signal.SIGKILL)
 
 
-def compare(seen: Rehearsal, folder: Path, n: int) -> None:
+def compare(seen: Rehearsal, folder: Path, n: int, *, dsn: str) -> None:
     """Hold replies against the systems of the project, asked here: what nobody can tell first."""
     project, draw = read_project(folder), random.Random(11)
     replies = draw.sample(seen.replies, len(seen.replies))
@@ -262,25 +234,29 @@ def compare(seen: Rehearsal, folder: Path, n: int) -> None:
     half = len([r for r in replies if seen.must_be(r) is None][: n // 2])
     chosen = [*replies[:half], *replies[len(replies) - (n - half) :]]
     with (
-        open_served(project, Asked("keyword"), None) as words,
+        open_served(project, Asked("words" if dsn else "keyword"), None) as words,
         open_served(project, Asked("hybrid"), None) as both,
     ):
         for reply in chosen:
-            catalog = (words if reply.partial else both).catalog
-            found = catalog.search(reply.query, LIMIT).found
-            if tuple(f.doc_id for f in found) != reply.ids:
+            right = [words if reply.partial else both]
+            if reply.partial and seen.may_wait(reply):
+                right = [both] if seen.must_be(reply) else [words, both]
+            found = [one.catalog.search(reply.query, LIMIT).found for one in right]
+            if reply.ids not in [tuple(f.doc_id for f in page) for page in found]:
                 seen.other.append(reply)
     seen.n_compared = len(chosen)
 
 
 def main() -> None:
     """Print the table."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    clients = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    seen = rehearse(seconds, clients, n_compared=2000)
+    given = [one for one in sys.argv[1:] if one != "--postgres"]
+    seconds = float(given[0]) if given else 60.0
+    clients = int(given[1]) if len(given) > 1 else 200
+    with database() if "--postgres" in sys.argv else nullcontext("") as dsn:
+        seen = rehearse(seconds, clients, n_compared=2000, dsn=dsn)
     took = sorted(r.answered - r.sent for r in seen.replies)
     for outage in seen.outages:
-        print(f"encoder {outage.kind} for {outage.end - outage.start:.1f} s")
+        print(f"{outage.kind} for {outage.end - outage.start:.1f} s")
     statuses = sorted({r.status for r in seen.replies})
     decided = [r for r in seen.replies if seen.must_be(r) is not None]
     print(f"{len(seen.replies):,} answers in {seen.seconds:.0f} s, {len(seen.lost)} lost")
