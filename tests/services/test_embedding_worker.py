@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("psycopg_pool")
 
+from psycopg.conninfo import conninfo_to_dict
+
 from searchmark.errors import InputError, OutsideError
 from searchmark.retrieval.encoders import load_encoder
 from searchmark.retrieval.postgres import queue as jobs
@@ -295,8 +297,8 @@ def test_what_is_wrong_with_the_place_is_told(postgres_server: PostgresServer) -
     empty = command(dsn=postgres_server.dsn, schema="nothing_here")
     assert ended(empty) == (
         2,
-        "searchmark: error: the schema 'nothing_here' holds no catalog; fill one, or give its "
-        "--schema\n",
+        "searchmark: error: the schema 'nothing_here' holds no catalog; name one that does, or "
+        "fill it: searchmark serve --api --fill\n",
     )
     down = command(dsn="postgresql://u:tulips4you@127.0.0.1:1/x", schema="s")
     code, said = ended(down)
@@ -307,3 +309,38 @@ def test_what_is_wrong_with_the_place_is_told(postgres_server: PostgresServer) -
     code, said = ended(written)
     assert (code, "tulips4you" in said) == (2, False)
     assert "--dsn: holds a password written out" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("INSERT INTO schema_migration VALUES (99, 'later', '')", "has version 99 (later), which"),
+        ("DELETE FROM schema_migration WHERE version = 2", "lacks version 2 of its tables"),
+        ("UPDATE schema_migration SET sha256 = 'x' WHERE version = 1", "has changed since"),
+        ("ALTER TABLE schema_migration RENAME sha256 TO other", "holds something else"),
+    ],
+)
+def test_tables_of_another_version_are_refused(queue: Queue, change: str, told: str) -> None:
+    queue.sql(change)
+    code, said = ended(command("--once", dsn=queue.database.dsn, schema=queue.database.schema))
+    assert (code, told in said) == (2, True), said
+
+
+def test_tables_of_others_are_refused(queue: Queue) -> None:
+    queue.sql("CREATE TABLE public.embedding_job (x int)")
+    try:
+        code, said = ended(command("--once", dsn=queue.database.dsn, schema="public"))
+    finally:
+        queue.sql("DROP TABLE public.embedding_job")
+    assert (code, "the schema 'public' holds no catalog" in said) == (2, True), said
+
+
+def test_a_worker_finds_the_database_as_libpq_does(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = conninfo_to_dict(queue.database.dsn)
+    monkeypatch.setenv("PGHOST", str(given["host"]))
+    monkeypatch.setenv("PGUSER", str(given["user"]))
+    monkeypatch.setenv("PGDATABASE", str(given["dbname"]))
+    code, said = ended(command(dsn="postgresql://127.0.0.1:1/x", schema="nothing_here"))
+    assert (code, "holds no catalog" in said) == (2, True), said

@@ -21,6 +21,9 @@ from searchmark.retrieval.postgres.connection import (
     scratch_schema,
 )
 from searchmark.retrieval.postgres.migrating import check_migrated, migrate, migrations
+from searchmark.systems.postgres.connections import Connections
+from searchmark.systems.postgres.dsn import catalog_dsn, expanded_dsn
+from searchmark.systems.secrets import Secrets
 
 from .conftest import PostgresServer
 
@@ -44,7 +47,10 @@ NO_ADDRESSES = [
 
 @pytest.mark.parametrize(("dsn", "told"), NO_ADDRESSES)
 def test_what_is_no_address_is_told_without_a_piece_of_it(dsn: str, told: str) -> None:
-    for use in (connect, conninfo, lambda dsn: Database(dsn, "s")):
+    def adapter(dsn: str) -> object:
+        return Connections(dsn, Secrets({}), setup=(), read_only=True, limit=1)
+
+    for use in (connect, conninfo, adapter, lambda dsn: Database(dsn, "s")):
         with pytest.raises(InputError) as caught:
             use(dsn)
         said = str(caught.value)
@@ -64,6 +70,50 @@ def test_what_is_no_address_is_told_without_a_piece_of_it(dsn: str, told: str) -
 )
 def test_addresses_keep_what_they_say(dsn: str) -> None:
     assert conninfo_to_dict(conninfo(dsn)) == {**conninfo_to_dict(dsn), "client_encoding": "UTF8"}
+
+
+VALUES = {
+    "ODD": "a b' \\c@:/?&=%+x sslmode=disable",
+    "EMPTY": "",
+    "HOSTS": "h1:5,[::1]:6",
+    "WHOLE": "postgresql://u:p@h/db",
+    "PAIRS": "host=h password='x y'",
+}
+
+
+@pytest.mark.parametrize(
+    ("dsn", "meant"),
+    [
+        ("postgresql://u:${ODD}@h/db", {"user": "u", "password": "ODD", "host": "h"}),
+        ("postgresql://${ODD}@${HOSTS}/${ODD}", {"user": "ODD", "port": "5,6", "dbname": "ODD"}),
+        ("postgresql://h/db?options=${ODD}", {"options": "ODD", "host": "h", "dbname": "db"}),
+        ("password=${ODD} host=h", {"password": "ODD", "host": "h"}),
+        ("password = ${ODD} host=h", {"password": "ODD", "host": "h"}),
+        ("password='${ODD}' host=h", {"password": "ODD", "host": "h"}),
+        ("options='-c a=${ODD} -c b=${EMPTY}'", {"options": "-c a=ODD -c b="}),
+        ("password='\\\\' user=${ODD}", {"password": "\\", "user": "ODD"}),
+        ("password=${EMPTY} host=h", {"password": "", "host": "h"}),
+        ("password=$${ODD}", {"password": "${ODD}"}),
+        ("${WHOLE}", {"user": "u", "password": "p", "host": "h", "dbname": "db"}),
+        ("${WHOLE}?application_name=${ODD}", {"host": "h", "application_name": "ODD"}),
+        ("${PAIRS} user=${ODD}", {"host": "h", "password": "x y", "user": "ODD"}),
+    ],
+)
+def test_a_variable_is_one_value_of_an_address(dsn: str, meant: dict[str, str]) -> None:
+    found = conninfo_to_dict(expanded_dsn(dsn, Secrets(VALUES), key="dsn"))
+    assert "sslmode" not in found  # nothing in a value becomes an option
+    wanted = {key: value.replace("ODD", VALUES["ODD"]) for key, value in meant.items()}
+    if "$$" in dsn:
+        wanted = meant
+    assert found.items() >= wanted.items()
+
+
+def test_one_rule_says_which_database_is_meant() -> None:
+    assert catalog_dsn("", None, environment={}) == "${DATABASE_URL}"
+    assert catalog_dsn(None, "host=a", "host=b", environment={"PGHOST": "c"}) == "host=a"
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE"):
+        assert catalog_dsn("", environment={name: "x", "DATABASE_URL": "y"}) == ""
+        assert catalog_dsn("", environment={name: ""}) == "${DATABASE_URL}"
 
 
 @contextmanager

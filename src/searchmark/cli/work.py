@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,6 @@ from searchmark.cli.progress import progress_bar
 from searchmark.errors import InputError, OutsideError, SearchmarkError
 
 if TYPE_CHECKING:
-    from searchmark.retrieval.postgres.connection import Database
     from searchmark.retrieval.postgres.queue import Counts
     from searchmark.retrieval.postgres.worker import Tally
     from searchmark.systems.protocol import Progress
@@ -26,9 +26,7 @@ GIVE_UP_S = 60.0
 @click.command()
 @click.option(
     "--dsn",
-    default="${DATABASE_URL}",
-    show_default=True,
-    help="The database; name variables of the environment for what is secret.",
+    help="The database, as '${NAME}'; by default libpq's own variables name it, or DATABASE_URL.",
 )
 @click.option("--schema", default="searchmark", show_default=True, help="The catalog's schema.")
 @click.option("--model", help="The embedding model, or a folder; all-MiniLM-L6-v2 by default.")
@@ -92,12 +90,13 @@ def _stopping() -> Iterator[Stopping]:
             signal.signal(number, handler)
 
 
-def _dsn(text: str, secrets: "Secrets") -> str:
+def _dsn(text: str | None, secrets: "Secrets") -> str:
     from searchmark.systems.literals import literal_secret_problems
+    from searchmark.systems.postgres.dsn import catalog_dsn, expanded_dsn
 
     for problem in literal_secret_problems(dsn=text):
         raise InputError(f"--dsn: {problem.message}")
-    return secrets.expand(text, key="--dsn")
+    return expanded_dsn(catalog_dsn(text), secrets, key="--dsn")
 
 
 def _work(
@@ -110,6 +109,7 @@ def _work(
     try:
         from searchmark.retrieval.postgres import queue
         from searchmark.retrieval.postgres.connection import Database
+        from searchmark.retrieval.postgres.migrating import check_migrated
         from searchmark.retrieval.postgres.worker import Pace, adopt, work
     except ImportError:  # psycopg, its pool, or the libpq that it needs
         raise InputError("this needs psycopg", fix="pip install 'searchmark[postgres]'") from None
@@ -117,7 +117,8 @@ def _work(
     from searchmark.retrieval.models import DEFAULT_MODEL
 
     with Database(dsn, given["schema"]) as database:
-        _check_tables(database)
+        with database.connection() as connection:
+            check_migrated(connection, database.schema)  # making tables is the filler's business
         encoder = load_encoder(given["model"] or DEFAULT_MODEL, precision=given["precision"])
         with database.connection() as connection:
             generation_id = adopt(connection, encoder, switch=given["switch"])
@@ -128,30 +129,12 @@ def _work(
             drain=given["once"],
             give_up_s=GIVE_UP_S if given["once"] else None,
         )
-        tally = work(
-            database,
-            encoder,
-            stop=stopping.event,
-            pace=pace,
-            tell=_teller(progress),
-            redact=lambda text: secrets.excerpt(text, queue.ERROR_CHARACTERS),
-        )
+        redact = partial(secrets.excerpt, limit=queue.ERROR_CHARACTERS)
+        tell = _teller(progress)
+        tally = work(database, encoder, stop=stopping.event, pace=pace, tell=tell, redact=redact)
         with database.connection() as connection:
             left = queue.counts(connection, generation_id)
             return Done(tally, left, queue.last_dead(connection, generation_id))
-
-
-def _check_tables(database: "Database") -> None:
-    """Refuse a schema without a catalog: making one is the business of who fills it."""
-    with database.connection() as connection:
-        found = connection.execute(
-            "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'embedding_job'",
-            (database.schema,),
-        ).fetchone()
-    if found is None:
-        raise InputError(
-            f"the schema '{database.schema}' holds no catalog", fix="fill one, or give its --schema"
-        )
 
 
 def _teller(progress: "Progress") -> "Callable[[Tally, Counts], None]":

@@ -25,6 +25,7 @@ from searchmark.systems.catalog import ConstraintConfig, constraint_problems, co
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
+from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ TAGS = {"bm25": "lexical", "dense": "vector", "fused": "hybrid"}
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system with ``use = "catalog-postgres"``.
 
-    `dsn` is a libpq connection string. `schema` is a catalog that is there already and only read;
+    `dsn` is a libpq connection string; without it libpq's own variables name the database, or
+    DATABASE_URL does. `schema` is a catalog that is there already and only read;
     without it the corpus is put into a scratch schema. `fields` are the weights of BM25F; a
     document's own text and its three synthetic queries are made of the fields in `texts`. `relax`
     lets any word match where no document has them all, never inside a fusion.
@@ -111,7 +113,9 @@ def open_catalog_postgres(name: str, config: Config, context: Context) -> Iterat
     encoder = None
     if config.mode != "bm25":
         encoder = open_encoder(config.model, context.folder, precision=config.precision)
-    dsn = context.secrets.expand(config.dsn, key=f"systems.{name}.dsn")
+    context.secrets.note_set(LIBPQ)
+    key = f"systems.{name}.dsn"
+    dsn = expanded_dsn(catalog_dsn(config.dsn), context.secrets, key=key)
     most = context.calls.concurrency + 2
     with (
         _schema(scratch_schema, dsn, config.schema) as schema,
@@ -190,8 +194,8 @@ def _fill(
 
 def _drain(name: str, database: "Database", encoder: "Encoder", context: Context) -> None:
     """Embed the queue; what was embedded in an earlier run comes from the cache."""
-    from searchmark.retrieval.postgres.queue import Patience
-    from searchmark.retrieval.postgres.worker import Pace, work
+    from searchmark.retrieval.postgres.queue import Patience, counts, last_dead
+    from searchmark.retrieval.postgres.worker import Pace, adopt, work
     from searchmark.retrieval.vectors import VectorCache
 
     def told(tally: "Tally", left: "Counts") -> None:
@@ -205,11 +209,14 @@ def _drain(name: str, database: "Database", encoder: "Encoder", context: Context
         redact = context.secrets.redact
         work(database, cached, stop=Event(), pace=pace, tell=told, redact=redact)
     with database.connection() as connection:
-        row = connection.execute(
-            "SELECT count(*), min(last_error) FROM embedding_job WHERE status = 'dead'"
-        ).fetchone()
-    if row is not None and row[0]:
-        raise OutsideError(f"system '{name}': {row[0]} documents could not be embedded: {row[1]}")
+        generation_id = adopt(connection, encoder)
+        dead = last_dead(connection, generation_id)
+        n_dead = counts(connection, generation_id).dead
+    if dead is not None:
+        doc_id, error = dead
+        raise OutsideError(
+            f"system '{name}': {n_dead:,} documents could not be embedded: {error} (as '{doc_id}')"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

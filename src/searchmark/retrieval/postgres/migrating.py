@@ -83,13 +83,16 @@ def migrate(database: Database, given: list[Migration] | None = None) -> list[in
 def check_migrated(connection: Connection, schema: str) -> None:
     """See that the schema has the newest tables; InputError where it does not."""
     if not _has_versions(connection, schema):
-        raise InputError(f"the schema '{schema}' holds no catalog", fix="name one that does")
+        raise InputError(
+            f"the schema '{schema}' holds no catalog",
+            fix="name one that does, or fill it: searchmark serve --api --fill",
+        )
     wanted = migrations()
     missing = {one.version for one in wanted} - _checked(connection, schema, wanted)
     if missing:
         raise InputError(
             f"the catalog in the schema '{schema}' lacks version {min(missing)} of its tables",
-            fix="migrate it",
+            fix="migrate it: searchmark serve --api --fill",
         )
 
 

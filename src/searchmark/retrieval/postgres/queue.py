@@ -19,23 +19,23 @@ ERROR_CHARACTERS = 500
 
 LEASE_ENDED = "its worker's lease ended before the job did: the worker was killed, or hung"
 
-_ENQUEUE = """
+_FREE = "lease_until = NULL, claimed_by = NULL, claim_token = NULL"
+
+_ENQUEUE = f"""
 INSERT INTO embedding_job AS j (doc_id, generation_id)
 SELECT doc_id, %s FROM unnest(%s::text[]) AS given (doc_id)
 ON CONFLICT (doc_id, generation_id) DO UPDATE SET
-    status = 'waiting', attempts = 0, not_before = now(), last_error = NULL,
-    lease_until = NULL, claimed_by = NULL, claim_token = NULL
-"""
+    status = 'waiting', attempts = 0, not_before = now(), last_error = NULL, {_FREE}
+""".encode()
 
-_BURY = """
-UPDATE embedding_job SET status = 'dead', last_error = coalesce(last_error, %s),
-    lease_until = NULL, claimed_by = NULL, claim_token = NULL
+_BURY = f"""
+UPDATE embedding_job SET status = 'dead', last_error = coalesce(last_error, %s), {_FREE}
 WHERE job_id IN (
     SELECT job_id FROM embedding_job
     WHERE generation_id = %s AND status = 'claimed' AND lease_until <= now() AND attempts >= %s
     FOR UPDATE SKIP LOCKED
 )
-"""
+""".encode()
 
 _CLAIM = """
 WITH due AS MATERIALIZED (
@@ -52,8 +52,6 @@ RETURNING j.job_id, j.doc_id, j.attempts
 """
 _TAKE_OVER = _CLAIM.format(due="status = 'claimed' AND lease_until <= now()").encode()
 _TAKE = _CLAIM.format(due="status = 'waiting' AND not_before <= now()").encode()
-
-_FREE = "lease_until = NULL, claimed_by = NULL, claim_token = NULL"
 
 _FAIL = f"""
 UPDATE embedding_job SET status = 'waiting', last_error = %s,

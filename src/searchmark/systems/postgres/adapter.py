@@ -10,6 +10,7 @@ from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
+from searchmark.systems.postgres.dsn import LIBPQ, expanded_dsn
 from searchmark.systems.postgres.statement import read_statement
 from searchmark.systems.protocol import Context, Entry, Kind, System, Tag
 
@@ -51,6 +52,7 @@ def open_postgres(name: str, config: Config, context: Context) -> Iterator[Syste
 
     statement = read_statement(context.folder / config.sql)
     secrets, table = context.secrets, f"systems.{name}"
+    secrets.note_set(LIBPQ)
     encoder = None
     if "embedding" in statement.names:
         encoder = open_encoder(config.model, context.folder, precision=config.precision)
@@ -58,7 +60,7 @@ def open_postgres(name: str, config: Config, context: Context) -> Iterator[Syste
     if encoder is not None:
         identity["model"] = encoder.generation.key
     connections = Connections(
-        secrets.expand(config.dsn, key=f"{table}.dsn"),
+        expanded_dsn(config.dsn, secrets, key=f"{table}.dsn"),
         secrets,
         setup=secrets.expand_in(config.setup, key=f"{table}.setup"),
         read_only=config.read_only,

@@ -5,10 +5,8 @@ from contextlib import contextmanager
 from math import ceil
 from threading import Lock
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import make_conninfo
-
 from searchmark.errors import InputError
+from searchmark.retrieval.postgres.addresses import conninfo
 from searchmark.systems.postgres import failures
 from searchmark.systems.postgres.connection import (
     FAILED,
@@ -37,7 +35,7 @@ class Connections:
         limit: float | None,
     ) -> None:
         self.secrets, self.limit = secrets, limit
-        self._conninfo = _conninfo(dsn, secrets)
+        self._conninfo = conninfo(dsn, fallback_application_name="searchmark")
         self._setup = tuple(setup)
         own = [f"SET statement_timeout = {max(1, ceil(limit * 1000))}"] if limit else []
         own += ["SET default_transaction_read_only = on"] if read_only else []
@@ -107,12 +105,3 @@ class Connections:
                 self._idle.append(connection)
                 return
         connection.close()
-
-
-def _conninfo(dsn: str, secrets: Secrets) -> str:
-    """Return what libpq connects with: texts are always UTF-8."""
-    try:
-        return make_conninfo(dsn, client_encoding="UTF8", fallback_application_name="searchmark")
-    except (ProgrammingError, UnicodeEncodeError) as error:
-        said = secrets.excerpt(str(error))
-        raise InputError(f"dsn is no connection string: {said}") from None
