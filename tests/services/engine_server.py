@@ -1,4 +1,4 @@
-"""Stand-ins of eleven engines in a process of their own, written after their documentation.
+"""Stand-ins of ten engines in a process of their own, written after their documentation.
 
 Each one refuses a request that its engine would not take (wrong path, key, unknown member of the
 body) and answers in the documented form: two documents for "red", none for "nothing", and for
@@ -6,11 +6,14 @@ body) and answers in the documented form: two documents for "red", none for "not
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from graphql_reader import Field, GraphQLError, read_query
 
 
 class Asked(NamedTuple):
@@ -55,13 +58,18 @@ def lucene(asked: Asked) -> Any:
     fields = multi.get("fields", ["*"])
     need(isinstance(fields, list) and all(isinstance(f, str) for f in fields), "fields")
     hits = found(multi["query"])
-    failed = int(multi["query"] == "half")
+    failed = {"half": 1, "broken": 2}.get(multi["query"], 0)
+    is_cut = multi["query"] == "countless"  # the engines count to 10,000 unless they are told to
+    away = {"total": 2, "successful": 1, "skipped": 1} if multi["query"] == "away" else None
     return {
         "took": 3,
         "timed_out": False,
         "_shards": {"total": 2, "successful": 2 - failed, "skipped": 0, "failed": failed},
+        **({"_clusters": away} if away else {}),
         "hits": {
-            "total": {"value": len(hits), "relation": "eq"},
+            "total": {"value": 10_000, "relation": "gte"}
+            if is_cut
+            else {"value": len(hits), "relation": "eq"},
             "max_score": 2.5 if hits else None,
             "hits": [{"_index": "shop", "_id": i, "_score": s} for i, s in hits],
         },
@@ -81,24 +89,38 @@ def solr(asked: Asked) -> Any:
     if parser["query"] == "half":
         header["partialResults"] = True
     docs = [{"id": i, "score": s} for i, s in hits]
-    response = {"numFound": len(docs), "start": 0, "numFoundExact": True, "docs": docs}
+    is_exact = parser["query"] != "countless"
+    response = {"numFound": len(docs), "start": 0, "numFoundExact": is_exact, "docs": docs}
     return {"responseHeader": header, "response": response}
+
+
+YQL = re.compile(
+    r"\s*select\s+(?:\*|[\w, ]+)\s+from\s+(sources \*|\w+)\s+where\s+(.+)", re.I | re.S
+)
 
 
 def vespa(asked: Asked) -> Any:
     need(asked.path == "/search/", "not found", 404)
     only(asked.body, "yql", "query", "hits", "offset", "ranking", "input.query(q)")
-    need(asked.body["yql"] == "select * from product where userQuery()", "yql")
+    parts = YQL.fullmatch(asked.body["yql"])
+    need(parts is not None, "the yql cannot be parsed")
+    assert parts is not None
+    source, condition = parts.groups()
+    need(source in ("product", "sources *"), f"no source {source!r}")
+    for function in re.findall(r"(\w+)\(", condition):
+        need(function in ("userQuery", "nearestNeighbor"), f"no operator {function}")
+    need("userQuery()" in condition or "input.query(q)" in asked.body, "nothing is asked for")
     need(isinstance(asked.body["hits"], int), "hits")
+    need(asked.body["hits"] <= 400, f"{asked.body['hits']} hits requested, configured limit: 400.")
     hits = found(asked.body["query"])
     is_full = asked.body["query"] != "half"
     root: dict[str, Any] = {
         "id": "toplevel",
         "relevance": 1.0,
-        "fields": {"totalCount": len(hits)},
+        "fields": {"totalCount": 7 if asked.body["query"] == "childless" else len(hits)},
         "coverage": {"coverage": 100 if is_full else 50, "documents": 2, "full": is_full},
     }
-    if hits:
+    if hits and asked.body["query"] != "childless":
         root["children"] = [
             {
                 "id": f"id:shop:product::{i}",
@@ -152,7 +174,7 @@ def meilisearch(asked: Asked) -> Any:
         "processingTimeMs": 1,
         "limit": asked.body["limit"],
         "offset": 0,
-        "estimatedTotalHits": len(hits),
+        "estimatedTotalHits": 1000,  # it may be far from what matches
     }
 
 
@@ -175,20 +197,57 @@ def weaviate(asked: Asked) -> Any:
     need(asked.headers.get("authorization") == "Bearer key-12345", "anonymous access", 401)
     need(asked.path == "/v1/graphql", "not found", 404)
     only(asked.body, "query", "variables", "operationName")
-    expected = (
-        "query Q($text: String!, $k: Int!) { Get { Product(bm25: {query: $text}, limit: $k) "
-        "{ _additional { id score } } } }"
-    )
-    if asked.body["query"] != expected:
-        return {"data": None, "errors": [{"message": f"Syntax Error: {asked.body['query']}"}]}
-    only(asked.body["variables"], "text", "k")
-    need(isinstance(asked.body["variables"]["k"], int), "k")
-    hits = found(asked.body["variables"]["text"])
-    if asked.body["variables"]["text"] == "broken":
+    try:
+        (get,) = named(read_query(asked.body["query"], asked.body["variables"]), "Get")
+        (class_,) = named(get.fields, "Product")
+        text, k = sought(class_.arguments)
+        parts = named(class_.fields, "doc_id", "_additional")
+    except GraphQLError as error:
+        return {"errors": [{"message": str(error)}]}
+    if text == "broken":
         return {"data": {"Get": {"Product": None}}, "errors": [{"message": "shard unavailable"}]}
+    hits = [(i, "much" if text == "worded" else str(s)) for i, s in found(text)[:k]]
+    return {"data": {"Get": {"Product": [shown(parts, i, s) for i, s in hits]}}}
+
+
+def shown(parts: list[Field], doc_id: str, score: str) -> dict[str, Any]:
+    """Return of an object what was asked for; metadata are below `_additional`."""
+    metadata = {"id": doc_id, "score": score}
     return {
-        "data": {"Get": {"Product": [{"_additional": {"id": i, "score": str(s)}} for i, s in hits]}}
+        part.name: {f.name: metadata[f.name] for f in named(part.fields, "id", "score")}
+        if part.name == "_additional"
+        else doc_id
+        for part in parts
     }
+
+
+def named(fields: list[Field], *known: str) -> list[Field]:
+    """Return the fields, of which each has a known name."""
+    for field in fields:
+        if field.name not in known:
+            raise GraphQLError(f'Cannot query field "{field.name}"')
+    return fields
+
+
+SEARCHES = {"bm25": {"query", "properties"}, "hybrid": {"query", "vector", "alpha", "properties"}}
+
+
+def sought(arguments: dict[str, Any]) -> tuple[str, int]:
+    """Return what the class is searched for, and how many are wanted."""
+    for name in arguments.keys() - {*SEARCHES, "limit"}:
+        raise GraphQLError(f'Unknown argument "{name}"')
+    (kind,) = arguments.keys() & SEARCHES
+    search = arguments[kind]
+    for name in search.keys() - SEARCHES[kind]:
+        raise GraphQLError(f'In field "{name}": Unknown field.')
+    for name in search.get("properties", []):
+        if name not in ("title", "text"):
+            raise GraphQLError(f"no such prop with name '{name}' found in class 'Product'")
+    if search.get("properties") == []:
+        raise GraphQLError("no properties provided")
+    if kind == "hybrid" and len(search["vector"]) != 384:
+        raise GraphQLError("vector lengths don't match")
+    return search["query"], arguments["limit"]
 
 
 def algolia(asked: Asked) -> Any:
@@ -207,6 +266,7 @@ def algolia(asked: Asked) -> Any:
     )
     need(asked.body.get("restrictSearchableAttributes") == ["title", "text"], "attributes")
     need(isinstance(asked.body["hitsPerPage"], int), "hitsPerPage")
+    need(len(asked.body["query"]) <= 512, "query is longer than 512 characters")
     hits = found(asked.body["query"])
     return {
         "hits": [{"objectID": i} for i, _ in hits],
@@ -214,7 +274,7 @@ def algolia(asked: Asked) -> Any:
         "page": 0,
         "nbPages": 1,
         "hitsPerPage": asked.body["hitsPerPage"],
-        "exhaustive": {"nbHits": True, "typo": True},
+        "exhaustive": {"nbHits": asked.body["query"] != "countless", "typo": True},
         "processingTimeMS": 1,
         "query": asked.body["query"],
         "params": "",
@@ -235,30 +295,31 @@ def azure(asked: Asked) -> Any:
         "filter",
         "select",
         "vectorQueries",
+        "minimumCoverage",
     )
     need(asked.body.get("searchFields") == "title,text", "searchFields")
-    need(isinstance(asked.body["top"], int) and asked.body["count"] is True, "top and count")
+    top, skip = asked.body["top"], asked.body.get("skip", 0)
+    need(isinstance(top, int) and isinstance(skip, int), "top and skip")
+    need(asked.body["count"] is True, "count")
     hits = found(asked.body["search"])
+    if asked.body["search"] == "many":
+        hits = [(f"m{i}", 1.0) for i in range(1200)]
+    least = asked.body.get("minimumCoverage")
+    covered = 66.7 if asked.body["search"] == "half" else 100.0
+    need(covered >= (100 if least is None else least), "Service Unavailable", 503)
+    at_once = 500 if asked.body["search"] == "cut" else 1000
+    shown = hits[skip:][: min(top, at_once)]
     answer: dict[str, Any] = {
         "@odata.context": "https://shop.search.windows.net/indexes('shop')/$metadata#docs(*)",
         "@odata.count": len(hits),
-        "value": [{"@search.score": s, "id": i, "title": "t"} for i, s in hits],
+        "value": [{"@search.score": s, "id": i, "title": "t"} for i, s in shown],
     }
-    if asked.body["search"] == "half":
-        answer["@search.coverage"] = 66.7
+    if least is not None:
+        answer["@search.coverage"] = covered
+    if top > at_once or asked.body["search"] == "cut":
+        answer["@search.nextPageParameters"] = {**asked.body, "skip": skip + len(shown)}
+        answer["@odata.nextLink"] = "https://shop.search.windows.net/indexes('shop')/docs/search"
     return answer
-
-
-def searchmark(asked: Asked) -> Any:
-    need(asked.method == "GET" and asked.path == "/discovery/search", "not found", 404)
-    only(asked.params, "query", "limit", "type", "network")
-    need(asked.params["limit"].isdecimal(), "limit")
-    hits = found(asked.params["query"])
-    return {
-        "resources": [{"resource": i, "type": "http"} for i, _ in hits],
-        "partialResults": asked.params["query"] == "half",
-        "total": len(hits),
-    }
 
 
 ENGINES: dict[str, Callable[[Asked], Any]] = {
@@ -272,7 +333,6 @@ ENGINES: dict[str, Callable[[Asked], Any]] = {
     "weaviate": weaviate,
     "algolia": algolia,
     "azure": azure,
-    "searchmark": searchmark,
 }
 
 

@@ -16,6 +16,7 @@ from searchmark.systems.http.address import (
 from searchmark.systems.http.config import Config, Settled, settle
 from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.http.paging import PLACES
+from searchmark.systems.http.presetkeys import needed_parts, part_problems
 from searchmark.systems.http.presets import PRESETS
 from searchmark.systems.http.request import RequestTemplate
 from searchmark.systems.literals import body_secret_problems, literal_secret_problems
@@ -69,9 +70,8 @@ def _missing(config: Config, settled: Settled) -> Iterator[Problem]:
             if getattr(config, key) is not None:
                 yield Problem(key, "stands for a part of a preset; give preset, or write url")
     else:
-        needs = PRESETS[config.preset].needs if config.url is None else ()
         base = {"base": config.base} if config.url is None else {}
-        needed = {**base, **{key: getattr(config, key) for key in needs}}
+        needed = {**base, **{key: getattr(config, key) for key in needed_parts(config)}}
     for key, value in needed.items():
         if not value:
             yield Problem(key, "is missing")
@@ -98,6 +98,7 @@ def _templates(config: Config, template: RequestTemplate) -> Iterator[Problem]:
 def request_problems(config: Config, used: set[str]) -> Iterator[Problem]:
     """Report what the placeholders of a whole request ask for and do not get."""
     key = "body_file" if config.body_file is not None else "url"
+    yield from part_problems(config, used)
     if not used & {"query", "embedding"}:
         yield Problem(key, "no part of the request holds {query}")
     if "embedding" in used and config.model is None:
