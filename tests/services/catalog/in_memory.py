@@ -1,7 +1,11 @@
-"""A catalog in memory: the built-in indexes behind the interface that the service asks."""
+"""The catalog in memory, over the built-in indexes: what the one in PostgreSQL has to equal.
+
+Beside the systems of a project it knows best texts, offsets, totals and filters.
+"""
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +13,7 @@ from numpy.typing import NDArray
 
 from searchmark.data.corpus import Corpus
 from searchmark.data.filters import Filter, allowed
-from searchmark.errors import InputError, failure_text, nearest
+from searchmark.errors import failure_text
 from searchmark.retrieval.bm25f import BM25F
 from searchmark.retrieval.catalogs import DEPTH, Found, Health, Mode, Page
 from searchmark.retrieval.constraints import extract
@@ -39,7 +43,6 @@ class EmbeddedCatalog:
         encoder: Encoder | None = None,
         cache: VectorCache | None = None,
     ) -> None:
-        _check(corpus, layout)
         self.layout, self.encoder = layout, encoder
         self._documents = corpus.frame.to_dicts()
         self._frame = corpus.frame
@@ -97,10 +100,11 @@ class EmbeddedCatalog:
         if mode == "dense":
             return self._page(near, limit, offset, vector)
         words = self._by_words(wanted.text, mask, relax=False)
-        depth = max(limit + offset, DEPTH)
         # as in a hybrid of plain arms: the configured ties order what is shown
-        arms = [top(arm, self._by_id_alone, depth).rows for arm in (words, near)]
-        return self._page(reciprocal_rank_fusion(arms), limit, offset, vector)
+        arms = [top(arm, self._by_id_alone, DEPTH).rows for arm in (words, near)]
+        page = self._page(reciprocal_rank_fusion(arms), limit, offset, vector)
+        is_cut = max(len(words.rows), len(near.rows)) > DEPTH
+        return replace(page, total=None) if is_cut else page
 
     def browse(self, filters: tuple[Filter, ...], limit: int, after: str | None = None) -> Page:
         """Return documents by ascending id, those behind the id `after`; see `CatalogSearch`."""
@@ -164,12 +168,3 @@ class EmbeddedCatalog:
 
 _NO_MODEL = "there is no embedding model"
 _NO_VECTORS = "the catalog has no vectors"
-
-
-def _check(corpus: Corpus, layout: Layout) -> None:
-    columns = corpus.frame.columns
-    for name in layout.fields:
-        if name not in columns:
-            raise InputError(
-                f"the corpus has no field '{name}'", path=corpus.path, fix=nearest(name, columns)
-            )
