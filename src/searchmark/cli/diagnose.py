@@ -102,9 +102,9 @@ def _check(given: dict[str, Any]) -> None:
 def _exit(found: "Diagnosis", setup: "Evidence", fail_on: str | None) -> None:
     from searchmark.errors import BAD_VERDICT
 
+    _exit_if_failed(setup.queries, setup)  # a run that is no measurement has no bad verdict
     if fail_on is not None and _has(found, fail_on.upper()):
         raise click.exceptions.Exit(BAD_VERDICT)
-    _exit_if_failed(setup.queries, setup)
 
 
 def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> None:

@@ -108,9 +108,10 @@ def calls_table(evaluation: "Evaluation") -> Table | None:
     """Return how asking each system went; None where nobody was asked."""
     if not evaluation.calls:
         return None
+    names = {s.system: marked(s) for s in evaluation.systems}
     rows: list[tuple[Cell, ...]] = [
         (
-            *(system, c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms, c.n_warmup),
+            *(names.get(system, system), c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms, c.n_warmup),
             *(c.n_retried, c.n_failed, c.n_timeouts, c.n_empty, c.median_bytes),
         )
         for system, c in evaluation.calls.items()

@@ -190,6 +190,11 @@ def test_a_failing_system_is_a_finding_and_an_exit_code(
     assert {f["query_id"] for f in failed} == {"q1", "q2", "q3"}
     assert all(f["systems"] == ["mine"] and "down" in f["what"] for f in failed)
     assert "3 calls failed (mine)" in shown.err
+    assert "mine is INVALID: 3 of 3 queries failed" in shown.err
+    # an outage is no bad verdict, whatever else is found
+    assert call("diagnose", project, "--fail-on", "HIGH") == 3
+    assert call("diagnose", project, "--query", "q1") == 3
+    assert "mine INVALID: error" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,8 @@ def test_a_hybrid_whose_arm_fails_half_the_time_is_refused(
     shown = " ".join(capsys.readouterr().out.split())
     assert "joined INVALID" in shown
     assert "joined is INVALID: 5 of 10 answers are partial." in shown
+    # both its means, what they rest on, and its latencies
+    assert shown.count("joined INVALID") == 3
     assert call("run", folder, "--format", "json") == 3
     systems = json.loads(capsys.readouterr().out)["systems"]
     assert systems["joined"]["invalid"] == "5 of 10 answers are partial"

@@ -183,6 +183,22 @@ def test_too_many_failures_are_no_measurement(
     assert history() == []
 
 
+def test_a_file_may_limit_what_is_partial(
+    address: str, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog.partial = lambda text: "number8 " in text or "number3 " in text
+    for share, code in ((0.1, 3), (0.2, 0)):  # two of twelve are 0.167
+        Path("api.toml").write_text(
+            f'[search]\npreset = "searchmark"\nbase = "{address}"\nmax_partial_share = {share}\n'
+        )
+        assert call("api.toml") == code
+    told = (
+        "2 of 12 answers are partial, more than max_partial_share = 0.1 allows; nothing is recorded"
+    )
+    assert f"{told}\n" in capsys.readouterr().err
+    assert len(history()) == 1
+
+
 @pytest.mark.parametrize("status", [500, 404])
 def test_a_listing_that_fails_records_nothing(
     address: str, catalog: Catalog, status: int, capsys: pytest.CaptureFixture[str]
