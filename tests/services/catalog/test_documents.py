@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,3 +246,19 @@ def test_many_writers_of_the_same_documents_do_not_wait_in_a_circle(
         assert count(connection, "document") == 40
         assert count(connection, "document_text") == 160
         assert len(queued(connection)) == 40
+
+
+def test_the_program_of_the_docs_does_what_it_says(
+    own_postgres_server: Any, repository: Path, monkeypatch: pytest.MonkeyPatch, encoder: Any
+) -> None:
+    page = (repository / "docs" / "systems" / "catalog-postgres.md").read_text(encoding="utf-8")
+    monkeypatch.setenv("DATABASE_URL", own_postgres_server.dsn)
+    exec(page.split("```python\n")[1].split("```")[0], {})
+    with Database(own_postgres_server.dsn, "catalog") as database:
+        with database.connection() as connection:
+            adopt(connection, encoder)
+            assert queued(connection) == ["rain"]
+        found = PostgresCatalog(database, Layout()).browse((), 9).found
+    assert [f.doc_id for f in found] == ["rain"]
+    assert found[0].fields["description"] == "Rain of next week."
+    assert found[0].fields["settlement_count"] == 2
