@@ -365,7 +365,7 @@ def test_what_is_no_retriever_is_told(
         pass
 
 
-@pytest.mark.parametrize("returned", ["None", "'d1'", "{}", "5", "b''"])
+@pytest.mark.parametrize("returned", ["None", "'d1'", "{}", "5", "b''", "set()"])
 def test_what_is_no_list_never_looks_like_an_empty_answer(
     tmp_path: Path, write: Any, returned: str
 ) -> None:

@@ -105,6 +105,10 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
         cli.main(given, prog_name="searchmark")  # answers the shell and exits
     code = _run(given, debug=debug)
     _release_streams()
+    if arguments is None and "searchmark.systems.guard" in sys.modules:
+        from searchmark.cli.leaving import leave
+
+        leave(code)
     gc.freeze()  # the process ends: looking through all objects for cycles would only cost time
     sys.exit(code)
 

@@ -5,8 +5,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from threading import Lock, get_ident
+from threading import Lock, Thread, current_thread, get_ident
+from threading import enumerate as all_threads
 from typing import Any
+from weakref import WeakSet
 
 from searchmark.errors import SystemFailedError, SystemTimeoutError
 from searchmark.systems.streams import Kept, Sorted
@@ -18,6 +20,9 @@ ENDINGS = ("_exit", "execv", "execve")
 
 MOVES = ("chdir", "fchdir")
 """What of `os` moves the working folder: for calls that are waited for."""
+
+OWN_THREADS = "searchmark-"
+"""How the names of this program's threads begin."""
 
 Redact = Callable[[str], str]
 
@@ -102,8 +107,9 @@ def hide(redact: Redact) -> None:
 class _Process:
     """What code under test shares with the program: streams, descriptors, calls that end it.
 
-    They are replaced while at least one call is waited for. While only abandoned calls go on, the
-    program writes to its own streams, and each abandoned call to standard error.
+    They are replaced while at least one call is waited for. While only abandoned calls go on, or
+    threads that calls have left behind, the program writes to its own streams, and those to
+    standard error.
     """
 
     def __init__(self) -> None:
@@ -114,6 +120,8 @@ class _Process:
         self._descriptors: list[tuple[int, int]] = []
         self._endings: dict[str, Callable[..., Any]] = {}
         self._surroundings = Surroundings()
+        self._threads: WeakSet[Thread] = WeakSet()
+        self._strays: WeakSet[Thread] = WeakSet()
         self._owner = 0
         self.redact: Redact | None = None
 
@@ -129,6 +137,7 @@ class _Process:
                 raise SystemTimeoutError("was given up before it began")
             if not self._waited:
                 self._owner = os.getpid()
+                self._threads = WeakSet(all_threads())
                 self._surroundings.take()
                 self._take_streams()
                 self._take_descriptors()
@@ -155,12 +164,23 @@ class _Process:
             self._mend_descriptors()
             if self._waited:
                 return
+            self._note_strays()
             self._give_descriptors()
             self._give_streams()
             self._surroundings.give()
-        if not self._waited and not self._left:
+        if not self._waited and not self._is_sorting():
             self._unsort_streams()
             self._give_endings()
+
+    def _note_strays(self) -> None:
+        """Note the threads that calls have started; those of this program are named after it."""
+        for thread in all_threads():
+            if thread not in self._threads and not thread.name.startswith(OWN_THREADS):
+                self._strays.add(thread)
+
+    def _is_sorting(self) -> bool:
+        """Tell whether code under test goes on though nobody waits for it."""
+        return bool(self._left) or any(thread.is_alive() for thread in list(self._strays))
 
     def _take_streams(self) -> None:
         """Hand out standard error for every stream."""
@@ -172,10 +192,10 @@ class _Process:
             setattr(sys, name, kept)
 
     def _give_streams(self) -> None:
-        """Put the streams back, sorted by who writes where an abandoned call goes on."""
-        error = self._streams.get("stderr")
+        """Put the streams back, sorted by who writes where code under test goes on."""
+        error, is_sorting = self._streams.get("stderr"), self._is_sorting()
         for name, stream in self._streams.items():
-            if not self._left or stream is None or error is None:
+            if not is_sorting or stream is None or error is None:
                 setattr(sys, name, stream)
             else:
                 kept = Kept(error, self._without_secrets)
@@ -243,7 +263,9 @@ class _Process:
 
     def is_outside(self) -> bool:
         """Tell whether whoever asks is the program itself, no call of code under test."""
-        return _CALL.get() is None and not self._waited
+        if _CALL.get() is not None or self._waited:
+            return False
+        return current_thread() not in self._strays
 
     def _without_secrets(self, text: str) -> str:
         return text if self.redact is None else self.redact(text)

@@ -1,12 +1,13 @@
 """Documents of retrieval libraries: the id and the score that lie somewhere in them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from math import isnan, nan
+from math import isfinite, nan
 from typing import Any
 
 from searchmark.errors import Problem, SystemFailedError
 from searchmark.systems.protocol import Hit
+from searchmark.systems.returned import listed
 
 
 def hits_of(found: object, k: int, *, id: str, score: str | None) -> tuple[Hit, ...]:
@@ -14,11 +15,9 @@ def hits_of(found: object, k: int, *, id: str, score: str | None) -> tuple[Hit, 
 
     What is no list of documents is an error: nothing that failed may look like an empty answer.
     """
-    if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        raise SystemFailedError(f"returned {found!r:.200} where a list of documents is expected")
     return tuple(
         Hit(_id_at(document, id), None if score is None else _score_at(document, score))
-        for document in islice(found, k)
+        for document in islice(listed(found, "a list of documents is"), k)
     )
 
 
@@ -73,9 +72,9 @@ def _score_at(document: object, path: str) -> float | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = nan
-    if isnan(number):
+    if not isfinite(number):
         raise SystemFailedError(f"a document's {path} is {value!r:.100}, not a score")
     return number
 

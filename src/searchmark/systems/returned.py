@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from types import GeneratorType
+from typing import Any
 
 from searchmark.errors import SystemFailedError, described
 from searchmark.systems.protocol import Answer, Hit
@@ -16,23 +17,33 @@ def answer_of(found: object, k: int) -> Answer:
     """Return the first `k` of a list, of a generator too; or an Answer, cut at `k`."""
     if isinstance(found, Answer):
         return replace(found, hits=tuple(_hit(item) for item in islice(found.hits, k)))
-    if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        raise SystemFailedError(f"returned {_shown(found)} where a list of ids is expected")
-    hits = tuple(_hit(item) for item in islice(found, k))
+    hits = tuple(_hit(item) for item in islice(listed(found, "a list of ids is"), k))
     _close(found)
     return Answer(hits)
 
 
 def answers_of(found: object, n: int, k: int) -> list[Answer | SystemFailedError]:
     """Return `n` answers, one a query in the order asked; an exception stands for a failure."""
-    if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        raise SystemFailedError(f"returned {_shown(found)} where {n} lists of ids are expected")
-    items = list(islice(found, n + 1))
+    items = list(islice(listed(found, f"{n} lists of ids are"), n + 1))
     _close(found)
     if len(items) != n:
         told = len(items) if len(items) < n else f"more than {n}"
         raise SystemFailedError(f"returned {told} answers to {n} queries; return a list for each")
     return [_answer_or_failure(item, k) for item in items]
+
+
+def listed(found: object, wanted: str) -> Iterable[Any]:
+    """Return what can be gone through in an order that means something; raise for all else.
+
+    Nothing that failed may look like an empty answer. A set comes in any order, and a table of
+    pandas gives the names of its columns.
+    """
+    is_whole = found is None or isinstance(found, str | bytes | bytearray | Mapping)
+    if is_whole or not isinstance(found, Iterable) or hasattr(found, "columns"):
+        raise SystemFailedError(f"returned {_shown(found)} where {wanted} expected")
+    if isinstance(found, set | frozenset):
+        raise SystemFailedError(f"returned a set where {wanted} expected; a set has no order")
+    return found
 
 
 def _answer_or_failure(item: object, k: int) -> Answer | SystemFailedError:
@@ -77,6 +88,8 @@ def _number(value: object, item: object) -> float | None:
     if value is None:
         return None
     try:
+        if isinstance(value, str | bytes):  # a list of ids in the place of an id, as often as not
+            raise TypeError
         number = float(value)  # type: ignore[arg-type]  # whatever has a __float__ will do
     except (TypeError, ValueError, OverflowError):
         raise SystemFailedError(f"returned {_shown(item)}: {value!r} is no number") from None

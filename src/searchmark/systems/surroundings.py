@@ -3,13 +3,13 @@
 import locale
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
-KEPT_SIGNALS = ("SIGINT", "SIGTERM")
+KEPT_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals by which people end the program; who takes the others over may keep them."""
 
 
@@ -66,16 +66,16 @@ class Surroundings:
 
 
 class Person:
-    """Whoever sits before the terminal: tells a Ctrl-C from an exception that looks like one."""
+    """Whoever may end the program: tells a signal from an exception that looks like one."""
 
-    def __init__(self, handler: Any = None) -> None:
-        self._handler = handler
+    def __init__(self, handlers: Mapping[int, Any] = MappingProxyType({})) -> None:
+        self._handlers = handlers
         self.has_interrupted = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Take the signal as it was taken before, and note that it came."""
         try:
-            self._handler(number, frame)
+            self._handlers[number](number, frame)
         except KeyboardInterrupt:
             self.has_interrupted = True
             raise
@@ -90,22 +90,18 @@ def attended() -> Iterator[Person]:
     if current_thread() is not main_thread():
         yield Person()
         return
-    before = {n: signal.getsignal(n) for n in map(_signal, KEPT_SIGNALS)}
-    handler = before[signal.SIGINT]
-    person = Person(handler)
-    if callable(handler):
-        signal.signal(signal.SIGINT, person)
+    numbers = [getattr(signal, name) for name in KEPT_SIGNALS if hasattr(signal, name)]
+    before = {n: signal.getsignal(n) for n in numbers}
+    person = Person(before)
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, person)
     try:
         yield person
     finally:
         for number, was in before.items():
             if was is not None and signal.getsignal(number) is not was:
                 signal.signal(number, was)
-
-
-def _signal(name: str) -> signal.Signals:
-    found: signal.Signals = getattr(signal, name)
-    return found
 
 
 def _working_folder() -> str | None:

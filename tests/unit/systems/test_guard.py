@@ -164,6 +164,17 @@ def test_a_persons_ctrl_c_passes_and_any_other_is_a_failure() -> None:
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
 
 
+def test_a_signal_that_ends_the_program_as_ctrl_c_does_passes_too() -> None:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), guarded():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(20)
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_in_other_threads_there_is_no_person() -> None:
     def interrupt(_: int) -> None:
         with guarded():
@@ -403,6 +414,31 @@ def test_calls_go_on_beside_an_abandoned_one(
         os._exit(1)
     click.echo("result")
     assert capfd.readouterr() == ("result\n", "another\n")
+
+
+def test_a_thread_that_a_call_left_behind_writes_nothing_among_the_results(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    stdout, go_on = sys.stdout, threading.Event()
+
+    def late() -> None:
+        go_on.wait(20)
+        click.echo("late")
+        with suppress(SystemExit):  # which Python passes over, and pytest does not
+            os._exit(0)  # or else there is no report of this test
+
+    thread = threading.Thread(target=late)
+    with guarded():
+        thread.start()
+    with guarded():
+        pass  # another call, of another system
+    go_on.set()
+    thread.join(20)
+    click.echo("result")
+    assert capfd.readouterr() == ("result\n", "late\n")
+    with guarded():
+        pass
+    assert sys.stdout is stdout
 
 
 def test_all_is_as_before_when_the_abandoned_call_has_ended() -> None:
