@@ -6,6 +6,7 @@ import click
 
 from searchmark.cli.output import digits_option, format_option, look, say
 from searchmark.cli.progress import progress_bar
+from searchmark.errors import shown_path
 
 
 @click.command()
@@ -28,7 +29,7 @@ def run(
 
     Answers are kept as they come: an interrupted run goes on where it stopped.
     """
-    from searchmark.experiments.experiment import run_experiment
+    from searchmark.experiments.experiment import try_experiment
     from searchmark.project import read_project
     from searchmark.reports.render import evaluation_text
 
@@ -36,17 +37,18 @@ def run(
     chosen = opened.choose(systems)
     shown = opened.shown(detail, chosen)
     with progress_bar() as progress:
-        experiment = run_experiment(opened, chosen, progress=progress)
+        experiment = try_experiment(opened, chosen, progress=progress)
+    ran = [outcome.system for outcome in experiment.outcomes]
     click.echo(
         evaluation_text(
             experiment.evaluation,
             form,
-            system=shown,
+            system=shown if shown in ran else ran[-1],
             per_query=per_query,
             look=look(digits),
         ),
         nl=False,
     )
     for outcome in experiment.outcomes:
-        say(f"{outcome.system}: results in {outcome.folder}")
+        say(f"{outcome.system}: results in {shown_path(outcome.folder)}")
     experiment.check()

@@ -1,10 +1,12 @@
 """Why one system of a project ranks a document where it does."""
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from searchmark.data import read_corpus, read_queries
 from searchmark.errors import InputError, nearest
 from searchmark.project import Project
+from searchmark.project.place import place_of
 from searchmark.systems.explanation import ExplainingSystem, Explanation
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Query
@@ -29,7 +31,8 @@ def explain(
 ) -> Explanation:
     """Ask a system for its explanation, at the depth of the project if no other is given."""
     corpus, cache = read_corpus(project.corpus), project.folder / ".searchmark"
-    with Pool(project.systems, corpus, folder=project.folder, cache=cache) as pool:
+    place = partial(place_of, project.path)
+    with Pool(project.systems, corpus, folder=project.folder, cache=cache, locate=place) as pool:
         opened = pool.open(system)
         asked = _explaining(opened.inner, project)
         return opened.call(lambda: asked.explain(query, doc_id, k or project.file.depth))

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 
-from searchmark.errors import InputError, OutsideError
+from searchmark.errors import InputError, OutsideError, shown_path
 from searchmark.experiments.holding import hold
 from searchmark.experiments.soundness import flaw
 
@@ -74,8 +74,8 @@ class Journal:
             with suppress(OSError):  # half a line would be dropped the next time, too
                 self._stream.truncate(self._size)
             raise OutsideError(
-                f"{self.path}: an answer cannot be kept ({error.strerror}); make room there, and "
-                "the same command goes on with what is not kept yet"
+                f"{shown_path(self.path)}: an answer cannot be kept ({error.strerror}); make room "
+                "there, and the same command goes on with what is not kept yet"
             ) from error
         self._size = whole
         self.calls[call.query_id] = call
@@ -97,6 +97,21 @@ def open_journal(path: Path) -> Iterator[Journal]:
                 fix="wait for it or end it",
             )
         yield Journal(path, stream, *_read(stream))
+
+
+def damage_notes(system: str, journal: Journal) -> Iterator[str]:
+    """Tell of the lines of a journal that could not be read."""
+    found, path = journal.damaged, shown_path(journal.path)
+    if len(found) == 1:
+        yield (
+            f"{system}: line {found[0]} of {path} is damaged and was left out; the query "
+            "that it answered was asked again."
+        )
+    elif found:
+        yield (
+            f"{system}: {len(found)} lines of {path}, line {found[0]} first, are damaged "
+            "and were left out; the queries that they answered were asked again."
+        )
 
 
 def _opened(path: Path) -> FileIO:
@@ -152,6 +167,8 @@ def _line_of(call: Call) -> bytes:
 def _call_of(text: bytes) -> Call | None:
     """Return the call of a line; None where the line is damaged. Early ones have no checksum."""
     found = _SUM.match(text)
+    if found is None and not text.startswith(b'{"query_id"'):
+        return None
     if found is not None and int(found[1], 16) != crc32(text[found.end() :]):
         return None
     try:

@@ -1,17 +1,19 @@
 """What comes of an experiment: each system's calls and scores, and whether they count."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from searchmark.data import Corpus, Hits
 from searchmark.diagnosis.wording import listed
-from searchmark.errors import SystemFailedError
+from searchmark.errors import SearchmarkError, SystemFailedError
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
 from searchmark.experiments.validity import caveats_of, count_partial, failure_sentence
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.systems.policy import CallPolicy
+from searchmark.systems.pool import Failed
 from searchmark.systems.secrets import Secrets
 
 LONGEST_ID = 80
@@ -22,7 +24,8 @@ LONGEST_ID = 80
 class Outcome:
     """One system's part of an experiment: what it answered and what that is worth.
 
-    `made` tells when stored answers were given; None where the system was asked just now.
+    `made` tells when stored answers were given; None where the system was asked just now. `notes`
+    are sentences about how it was run.
     """
 
     system: str
@@ -33,6 +36,7 @@ class Outcome:
     folder: Path
     made: str | None = None
     policy: CallPolicy = field(default_factory=CallPolicy)
+    notes: tuple[str, ...] = ()
 
     @property
     def invalid(self) -> str | None:
@@ -47,29 +51,40 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment:
-    """All outcomes, and the evaluation that reports show."""
+    """All outcomes, and the evaluation that reports show.
+
+    `failed` are systems that could not be opened, asked or closed.
+    """
 
     inputs: Inputs
     outcomes: tuple[Outcome, ...]
     evaluation: Evaluation
+    failed: tuple[Failed, ...] = ()
 
     @property
     def failures(self) -> list[tuple[str, Call]]:
         """System and call of every query that failed."""
         return [(o.system, c) for o in self.outcomes for c in o.failures]
 
-    def check(self, systems: Sequence[str] | None = None) -> None:
-        """Raise SystemFailedError where the run of one of the systems (all by default) is invalid.
+    def check_used(self) -> None:
+        """Raise where a system could not be opened, asked or closed."""
+        if self.failed:
+            raise failure(self.failed) from self.failed[0].error.__cause__
 
-        Too many of its queries failed or were answered in part, or it was given up.
+    def check(self, systems: Sequence[str] | None = None) -> None:
+        """Raise where one of the systems (all by default) failed, or its run is invalid.
+
+        It could not be used; or too many of its queries failed or were answered in part, or it was
+        given up, which is a SystemFailedError.
         """
         wrong = [o for o in self.outcomes if o.invalid and (systems is None or o.system in systems)]
+        failed = [f for f in self.failed if systems is None or f.system in systems]
+        if failed:
+            raise failure(failed, _also(wrong))
         if wrong:
             first, *others = wrong
             told = failure_sentence(first.system, first.calls, first.policy)
-            also = listed([f"'{o.system}' ({o.invalid})" for o in others])
-            too = f"; no measurement either: {also}" if others else ""
-            raise SystemFailedError(told + too)
+            raise SystemFailedError(told + _also(others))
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -83,6 +98,35 @@ class Experiment:
             if not o.invalid
             for sentence in caveats_of(o.system, o.calls, o.policy)
         )
+
+
+def _also(wrong: Sequence[Outcome]) -> str:
+    named = listed([f"'{o.system}' ({o.invalid})" for o in wrong])
+    return f"; no measurement either: {named}" if wrong else ""
+
+
+def failure(failed: Sequence[Failed], also: str = "") -> SearchmarkError:
+    """Return the first system's error, telling of the others too."""
+    first = failed[0].error
+    text, told = str(first), [first]
+    for name, error, _ in failed[1:]:
+        known = any(error is one for one in told)  # that of a system which both are made of
+        text += f"; '{name}' cannot be used without it" if known else f"; also {error}"
+        told.append(error)
+    if text + also == str(first):
+        return first
+    found = copy.copy(first)
+    found.args = (text + also,)
+    found.__cause__ = first
+    return found
+
+
+def failed_notes(failed: Sequence[Failed], outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Tell which systems have no row."""
+    shown = {o.system for o in outcomes}
+    for one in failed:
+        if one.system not in shown:
+            yield f"{one.system} is not in this table, as it could not be used: {one.why}."
 
 
 def invalid_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -108,13 +108,15 @@ def write_bundle(
 ) -> None:
     """Write a bundle's tables, each beside its final name first, and the manifest last.
 
-    The same inputs give the same bytes of run and scores; calls hold measured times.
+    An earlier one's manifest goes first: a kill in between leaves no tables of two runs that pass
+    for one. The same inputs give the same bytes of run and scores; calls hold measured times.
     """
     tables = {
         "run.parquet": run_table(calls),
         "calls.parquet": calls_table(calls),
         "scores.parquet": scores_table(scores),
     }
+    (folder / "manifest.json").unlink(missing_ok=True)
     for name, table in tables.items():
         write_atomically(folder / name, table.write_parquet)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode()

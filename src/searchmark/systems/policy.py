@@ -17,7 +17,7 @@ class CallPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     `max_error_share` is the share of queries (0 to 1) that may fail before the scores count as
     invalid, `max_partial_share` the share that may be answered in part (None: the same share).
     `warmup` calls at the start are left out of latency. `batch` queries are asked in one call by
-    kinds that can.
+    kinds that can. `renewed` are variables whose values may change while a run goes on.
     """
 
     timeout_s: float | None = None
@@ -29,6 +29,7 @@ class CallPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     max_partial_share: float | None = None
     warmup: int = 0
     batch: int = 1
+    renewed: list[str] = []
 
     @property
     def partial_share(self) -> float:

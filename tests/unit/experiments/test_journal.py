@@ -149,7 +149,16 @@ def test_a_damaged_line_loses_only_itself(tmp_path: Path, damage: bytes) -> None
     assert lines(path)[1] == damage  # nothing is taken away
 
 
-@pytest.mark.parametrize("change", [(b'"a"', b'"c"'), (b"2.0", b"3.0"), (b'"q2"', b'"q1"')])
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b'"a"', b'"c"'),
+        (b"2.0", b"3.0"),
+        (b'"q2"', b'"q1"'),
+        (b'"sum":"', b'"sum":"?'),
+        (b'"sum"', b'"sun"'),
+    ],
+)
 def test_a_line_that_another_hand_changed_is_not_trusted(
     tmp_path: Path, change: tuple[bytes, bytes]
 ) -> None:

@@ -2,24 +2,31 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from searchmark.data import Corpus, Queries
-from searchmark.experiments.journal import Call, open_journal
+from searchmark.experiments.environment import fingerprint
+from searchmark.experiments.journal import Call, damage_notes, open_journal
 from searchmark.experiments.runner import ask_all
 from searchmark.experiments.store import Store, digest_of
 from searchmark.project import Project
+from searchmark.project.place import place_of
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Progress, System
 from searchmark.version import __version__
 
 
 class Asked(NamedTuple):
-    """What each system answered, and how many of the calls were made just now."""
+    """What each system answered, and how many of the calls were made just now.
+
+    `notes` are sentences about answers that were kept and could not be used.
+    """
 
     calls: Mapping[str, tuple[Call, ...]]
     n_new: int
+    notes: tuple[str, ...] = ()
 
     @property
     def failures(self) -> list[tuple[str, Call]]:
@@ -40,15 +47,22 @@ def ask_systems(
     """
     store = Store(project.folder / ".searchmark")
     found: dict[str, tuple[Call, ...]] = {}
-    n_new = 0
+    n_new, notes = 0, list[str]()
     with Pool(
-        project.systems, corpus, folder=project.folder, cache=store.folder, progress=progress
+        project.systems,
+        corpus,
+        folder=project.folder,
+        cache=store.folder,
+        progress=progress,
+        locate=partial(place_of, project.path),
     ) as pool:
         for name in project.systems:
             system = pool.open(name)
-            digest = digest_of(_facts(system, project, corpus, queries))
+            used = fingerprint(pool.variables(name), store.folder)
+            digest = digest_of(_facts(system, project, corpus, queries) | used)
             with open_journal(_folder(project) / f"{digest[:16]}.jsonl") as journal:
                 before = len(journal.calls)
+                notes += damage_notes(name, journal)
                 found[name] = tuple(
                     ask_all(
                         system,
@@ -61,7 +75,7 @@ def ask_systems(
                 )
                 n_unasked = sum(c.status == "unasked" for c in found[name])
                 n_new += len(queries) - before - n_unasked
-    return Asked(found, n_new)
+    return Asked(found, n_new, tuple(notes))
 
 
 def forget_answers(project: Project) -> None:

@@ -59,6 +59,8 @@ def ask_project(walk: Walk, project: Project, bar: Bar) -> tuple[Asked, Corpus]:
         walk.begin("run")
     elif since is not None:
         walk.talk.tell(f"Answers of {since} are kept; --restart-step run asks anew.")
+    for note in asked.notes:
+        walk.talk.tell(note)
     _tell_failures(walk, asked)
     empty = _without_answers(asked, queries, k)
     if empty:
