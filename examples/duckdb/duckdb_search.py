@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 from duckdb_extensions import import_extension
 
-CORPUS = Path(__file__).resolve().parent / "../../../shared/data/cranfield/corpus.jsonl"
+CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus.jsonl"
 
 SEARCH = """
     SELECT doc_id, score

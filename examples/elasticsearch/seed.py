@@ -3,33 +3,48 @@
 import argparse
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elasticsearch import Elasticsearch, helpers
+from elasticsearch import BadRequestError, Elasticsearch, helpers
 
 from searchmark.retrieval.encoders import load_encoder
 
 HERE = Path(__file__).resolve().parent
-CRANFIELD = HERE / "../../../shared/data/cranfield/corpus.jsonl"
-INDEX = "searchmark-cranfield"
+INDEX = "searchmark-example"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the corpus, embed it, and index one document a line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, default=CRANFIELD)
-    parser.add_argument("--limit", type=int, help="take only the first so many documents")
+    parser.add_argument("--corpus", type=Path, default=HERE.parent / "data" / "corpus.jsonl")
+    parser.add_argument("--replace", action="store_true", help=f"delete the index {INDEX} first")
     given = parser.parse_args(arguments)
+    address = os.environ.get("ELASTICSEARCH_URL") or sys.exit(
+        "set ELASTICSEARCH_URL to your engine's address"
+    )
     with given.corpus.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines][: given.limit]
+        documents = [json.loads(line) for line in lines]
     made = json.loads((HERE / "index.json").read_text(encoding="utf-8"))
     key = os.environ.get("ELASTICSEARCH_API_KEY")
-    with Elasticsearch(os.environ["ELASTICSEARCH_URL"], api_key=key) as client:
-        client.indices.create(index=INDEX, mappings=made["mappings"])
+    with Elasticsearch(address, api_key=key) as client:
+        if given.replace:
+            client.indices.delete(index=INDEX, ignore_unavailable=True)
+        try:
+            client.indices.create(index=INDEX, mappings=made["mappings"])
+        except BadRequestError as error:
+            sys.exit(told(error.error))
         helpers.bulk(client, rows(documents), refresh=True)
     print(f"{len(documents):,} documents are in the index {INDEX}")  # noqa: T201
+
+
+def told(error: str) -> str:
+    """Say why there is no index."""
+    if error == "resource_already_exists_exception":
+        return f"there is an index {INDEX} already; --replace deletes it and makes it anew"
+    return f"the index {INDEX} cannot be made: {error}"
 
 
 def rows(documents: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,14 @@
 -- Both, fused by reciprocal rank in one statement: a document earns 1 / (60 + rank) from each list of 100.
 WITH by_words AS (
     SELECT doc_id, ts_rank_cd(search, asked) AS score
-    FROM documents,
+    FROM searchmark_example,
          CAST(replace(plainto_tsquery('english', %(query)s)::text, '&', '|') AS tsquery) AS asked
     WHERE search @@ asked
     ORDER BY score DESC, doc_id COLLATE "C" DESC
     LIMIT 100
 ), by_meaning AS (
     SELECT doc_id, embedding <=> %(embedding)s AS distance
-    FROM documents
+    FROM searchmark_example
     WHERE embedding IS NOT NULL
     ORDER BY distance, doc_id COLLATE "C" DESC
     LIMIT 100

@@ -1,10 +1,8 @@
--- One table for all three systems. Run by seed.py; it starts anew each time.
+-- One table for all three systems. Run by seed.py, which touches no other table.
 
 CREATE EXTENSION IF NOT EXISTS vector;
 
-DROP TABLE IF EXISTS documents;
-
-CREATE TABLE documents (
+CREATE TABLE searchmark_example (
     doc_id    text PRIMARY KEY,
     title     text NOT NULL,
     body      text NOT NULL,
@@ -15,8 +13,8 @@ CREATE TABLE documents (
     ) STORED
 );
 
-CREATE INDEX documents_search ON documents USING gin (search);
+CREATE INDEX searchmark_example_search ON searchmark_example USING gin (search);
 
 -- Without this index the search by vector is exact, and fast enough up to some ten thousand rows. With it,
 -- it is approximate: set hnsw.ef_search in the project file to at least the depth, or fewer rows come back.
--- CREATE INDEX documents_embedding ON documents USING hnsw (embedding vector_cosine_ops);
+-- CREATE INDEX searchmark_example_embedding ON searchmark_example USING hnsw (embedding vector_cosine_ops);

@@ -3,34 +3,42 @@
 import argparse
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
+from psycopg.errors import DuplicateTable
 
 from searchmark.retrieval.encoders import load_encoder
 
 HERE = Path(__file__).resolve().parent
-CRANFIELD = HERE / "../../../shared/data/cranfield/corpus.jsonl"
+TABLE = "searchmark_example"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the corpus, embed it, and write one row a document."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, default=CRANFIELD)
-    parser.add_argument("--limit", type=int, help="take only the first so many documents")
+    parser.add_argument("--corpus", type=Path, default=HERE.parent / "data" / "corpus.jsonl")
+    parser.add_argument("--replace", action="store_true", help=f"drop the table {TABLE} first")
     given = parser.parse_args(arguments)
+    address = os.environ.get("DATABASE_URL") or sys.exit("set DATABASE_URL to your database")
     with given.corpus.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines][: given.limit]
-    with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
-        connection.execute((HERE / "schema.sql").read_bytes())
+        documents = [json.loads(line) for line in lines]
+    with psycopg.connect(address) as connection:  # all of it, or nothing
+        if given.replace:
+            connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        try:
+            connection.execute((HERE / "schema.sql").read_bytes())
+        except DuplicateTable:
+            sys.exit(f"there is a table {TABLE} already; --replace drops it and makes it anew")
         with connection.cursor() as cursor:
             columns = "doc_id, title, body, embedding"
-            with cursor.copy(f"COPY documents ({columns}) FROM STDIN") as copy:
+            with cursor.copy(f"COPY {TABLE} ({columns}) FROM STDIN") as copy:
                 for row in rows(documents):
                     copy.write_row(row)
-        connection.execute("ANALYZE documents")
-    print(f"{len(documents):,} documents are in the table")  # noqa: T201
+        connection.execute(f"ANALYZE {TABLE}")
+    print(f"{len(documents):,} documents are in the table {TABLE}")  # noqa: T201
 
 
 def rows(documents: Sequence[dict[str, str]]) -> Iterator[tuple[str, str, str, str | None]]:

@@ -1,9 +1,10 @@
 """Search by meaning in Qdrant, as a function for `use = "python"`.
 
-The client's ":memory:" stands for a server; with one, write its address there.
+Without QDRANT_URL the client's ":memory:" stands for a server.
 """
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from qdrant_client.models import Distance, PointStruct, VectorParams
 
 from searchmark.retrieval.encoders import Encoder, load_encoder
 
-CORPUS = Path(__file__).resolve().parent / "../../../shared/data/cranfield/corpus.jsonl"
-COLLECTION = "documents"
+CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus.jsonl"
+COLLECTION = "searchmark_example"
 
 
 def search(query: str, k: int) -> list[tuple[str, float]]:
@@ -33,18 +34,31 @@ def encoder() -> Encoder:
 
 @cache
 def index() -> QdrantClient:
-    """Embed the corpus and store it, once. Qdrant's own ids are numbers, ours go with the point."""
+    """Connect, and fill the collection where there is none; one that is there is left alone."""
+    url = os.environ.get("QDRANT_URL")
+    if url:
+        client = QdrantClient(url, api_key=os.environ.get("QDRANT_API_KEY"))
+    else:
+        client = QdrantClient(":memory:")
+    if not client.collection_exists(COLLECTION):
+        fill(client)
+    return client
+
+
+def fill(client: QdrantClient) -> None:
+    """Embed the corpus and store it. Qdrant's own ids are numbers, ours go with the point."""
     with CORPUS.open(encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
     vectors = encoder().encode([f"{d['title']} {d['text']}".strip() for d in documents])
-    client = QdrantClient(":memory:")
-    client.create_collection(
-        COLLECTION, VectorParams(size=vectors.shape[1], distance=Distance.COSINE)
-    )
     points = [
         PointStruct(id=number, vector=vector.tolist(), payload={"doc_id": document["_id"]})
         for number, (document, vector) in enumerate(zip(documents, vectors, strict=True))
         if vector.any()
     ]
-    client.upsert(COLLECTION, points)
-    return client
+    size = VectorParams(size=vectors.shape[1], distance=Distance.COSINE)
+    client.create_collection(COLLECTION, size)
+    try:
+        client.upsert(COLLECTION, points)
+    except Exception:
+        client.delete_collection(COLLECTION)  # half of it would be taken for the whole next time
+        raise

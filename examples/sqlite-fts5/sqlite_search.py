@@ -6,7 +6,7 @@ import sqlite3
 from functools import cache
 from pathlib import Path
 
-CORPUS = Path(__file__).resolve().parent / "../../../shared/data/cranfield/corpus.jsonl"
+CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus.jsonl"
 
 SEARCH = """
     SELECT doc_id, -bm25(documents, 0, 2, 1) AS score

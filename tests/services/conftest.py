@@ -89,14 +89,14 @@ def own_postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def cranfield_part(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The part of Cranfield that examples are tried on, and a place beside it to copy them to.
+    """A folder as `examples` is in the repository, with a part of Cranfield as its `data`.
 
-    300 documents, each cut after 25 words to make embedding quick, and 30 of their queries. The
-    folder given is to the data as `examples` is in the repository.
+    300 documents, each cut after 25 words to make embedding quick, and 30 of their queries. Copied
+    into it, an example searches these.
     """
-    root = tmp_path_factory.mktemp("cranfield")
-    data = root / "shared" / "data" / "cranfield"
-    data.mkdir(parents=True)
+    examples = tmp_path_factory.mktemp("cranfield")
+    data = examples / "data"
+    data.mkdir()
     source = shared / "data" / "cranfield"
     kept = set()
     with (data / "corpus.jsonl").open("w", encoding="utf-8") as part:
@@ -112,8 +112,6 @@ def cranfield_part(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     judged = [line for line in judged if line.split("\t")[0] in asked]
     (data / "queries.jsonl").write_text("".join(queries), encoding="utf-8")
     (data / "qrels.tsv").write_text("".join([heading, *judged]), encoding="utf-8")
-    examples = root / "main" / "examples"
-    examples.mkdir(parents=True)
     return examples
 
 

@@ -1,6 +1,7 @@
 """SQLite FTS5, DuckDB FTS and Qdrant through the python adapter, as the examples have them."""
 
 import json
+import runpy
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -69,8 +70,8 @@ def found(answer: Answer) -> list[tuple[str, float | None]]:
 
 
 def documents(cranfield_part: Path) -> list[dict[str, str]]:
-    path = cranfield_part / "../../shared/data/cranfield/corpus.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    text = (cranfield_part / "data" / "corpus.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_sqlite_gives_what_its_table_gives(open_example: OpenExample, cranfield_part: Path) -> None:
@@ -146,3 +147,24 @@ def test_words_between_signs_are_found_all_the_same(open_example: OpenExample) -
         plain = found(ask(system, "wing slipstream"))
         assert plain
         assert found(ask(system, '"wing" -- * (slipstream)')) == plain
+
+
+def test_a_collection_that_is_there_is_searched_and_left_alone(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = repository / "examples" / "qdrant" / "qdrant_search.py"
+    found = runpy.run_path(str(path))
+    server = found["QdrantClient"](":memory:")
+    asked = []
+
+    def connect(url: str, *, api_key: str | None) -> object:
+        asked.append((url, api_key))
+        return server
+
+    monkeypatch.setenv("QDRANT_URL", "http://qdrant.test:6333")
+    monkeypatch.setenv("QDRANT_API_KEY", "key-1")
+    for start in (found, runpy.run_path(str(path))):
+        monkeypatch.setitem(start["index"].__wrapped__.__globals__, "QdrantClient", connect)
+        assert start["search"]("flat tyre", 1)[0][0] == "puncture"
+    assert asked == [("http://qdrant.test:6333", "key-1")] * 2
+    assert server.count(found["COLLECTION"]).count == 24

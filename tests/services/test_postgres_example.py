@@ -14,9 +14,11 @@ import numpy as np
 import polars as pl
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from searchmark.data import read_corpus, read_queries
 from searchmark.data.corpus import Corpus
+from searchmark.experiments.experiment import run_experiment
 from searchmark.project import read_project
 from searchmark.project.file import Project
 from searchmark.retrieval.fusion import reciprocal_rank_fusion
@@ -35,11 +37,11 @@ def project(postgres_server: Any, cranfield_part: Path, repository: Path) -> Ite
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("DATABASE_URL", postgres_server.dsn)
         folder = shutil.copytree(repository / "examples" / "postgres", cranfield_part / "postgres")
-        environment.setattr(sys, "argv", ["seed.py", "--limit", "300"])
+        environment.setattr(sys, "argv", ["seed.py"])
         runpy.run_path(str(folder / "seed.py"), run_name="__main__")
         yield read_project(folder)
     with postgres_server.connect() as connection:
-        connection.execute("DROP TABLE documents")
+        connection.execute("DROP TABLE searchmark_example")
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +127,45 @@ def test_the_example_runs_without_an_error(project: Project, postgres_server: An
     assert done.returncode == 0, done.stderr
     calls = [pl.read_parquet(p) for p in project.folder.glob(".searchmark/runs/*/calls.parquet")]
     assert [call["status"].to_list() for call in calls] == [["ok"] * 30] * 3
+
+
+def test_tables_of_others_and_a_table_that_is_there_are_left_alone(
+    own_database: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", own_database)
+    seed = runpy.run_path(str(repository / "examples" / "postgres" / "seed.py"))["main"]
+    with psycopg.connect(own_database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE documents AS SELECT 1 AS mine")
+        seed([])
+        connection.execute("UPDATE searchmark_example SET title = 'changed'")
+        with pytest.raises(SystemExit, match="there is a table searchmark_example already"):
+            seed([])
+        changed = connection.execute("SELECT DISTINCT title FROM searchmark_example").fetchall()
+        assert changed == [("changed",)]
+        seed(["--replace"])
+        titles = connection.execute("SELECT DISTINCT title FROM searchmark_example").fetchall()
+        assert len(titles) == 24
+        assert connection.execute("SELECT mine FROM documents").fetchall() == [(1,)]
+
+
+def test_the_example_runs_with_the_data_of_the_repository(
+    own_database: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", own_database)
+    shutil.copytree(repository / "examples" / "data", tmp_path / "data")
+    folder = shutil.copytree(repository / "examples" / "postgres", tmp_path / "postgres")
+    runpy.run_path(str(folder / "seed.py"))["main"]([])
+    ran = run_experiment(read_project(folder), sensitivity=False)
+    ran.check()
+    first = {o.system: {c.query_id: c.doc_ids[:1] for c in o.calls} for o in ran.outcomes}
+    assert {found["q1"][0] for found in first.values()} == {"puncture"}
+    assert first["fulltext"]["q9"] == ["radiator"]  # the only document with "cold"
+
+
+@pytest.fixture
+def own_database(postgres_server: Any) -> Iterator[str]:
+    """A database beside the one that other tests search."""
+    with postgres_server.connect() as connection:
+        connection.execute("CREATE DATABASE example_of_its_own")
+        yield make_conninfo(postgres_server.dsn, dbname="example_of_its_own")
+        connection.execute("DROP DATABASE example_of_its_own WITH (FORCE)")

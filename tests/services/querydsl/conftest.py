@@ -37,7 +37,7 @@ class Data(NamedTuple):
 
 @pytest.fixture(scope="session")
 def data(cranfield_part: Path) -> Data:
-    folder = cranfield_part.parents[1] / "shared" / "data" / "cranfield"
+    folder = cranfield_part / "data"
     documents, queries = (
         [json.loads(line) for line in (folder / name).read_text().splitlines()]
         for name in ("corpus.jsonl", "queries.jsonl")

@@ -28,8 +28,10 @@ def example(
     source = repository / "examples" / request.param
     folder = shutil.copytree(source, cranfield_part / request.param, dirs_exist_ok=True)
     project = folder / "searchmark.toml"
-    text = project.read_text().replace("100", str(DEPTH))
-    project.write_text(text.replace("../../../shared/data/cranfield/queries", "queries"))
+    text = project.read_text()
+    assert (text.count("depth = 10\n"), text.count("../data/queries.jsonl")) == (1, 1)
+    text = text.replace("depth = 10\n", f"depth = {DEPTH}\n")
+    project.write_text(text.replace("../data/queries.jsonl", "queries.jsonl"))
     queries = data.queries[:N_QUERIES]
     (folder / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in queries))
     return folder
@@ -37,7 +39,14 @@ def example(
 
 def seed(folder: Path, data: Data, *more: str) -> None:
     main = runpy.run_path(str(folder / "seed.py"))["main"]
-    main(["--corpus", str(data.folder / "corpus.jsonl"), *more])
+    main(["--corpus", str(data.folder / "corpus.jsonl"), "--replace", *more])
+
+
+def as_it_is(repository: Path, name: str, to: Path) -> Path:
+    """Copy an example and the documents that it searches in the repository."""
+    shutil.copytree(repository / "examples" / "data", to / "data")
+    ignored = shutil.ignore_patterns(".searchmark", "__pycache__")
+    return shutil.copytree(repository / "examples" / name, to / name, ignore=ignored)
 
 
 @pytest.mark.parametrize("example", ["elasticsearch"], indirect=True)
@@ -92,21 +101,50 @@ def test_opensearch_by_vectors_and_by_both_is_sent_as_written(
     near: dict[str, Any] = vector.json["query"]["knn"]
     assert near["vector"]["k"] == vector.json["size"] == DEPTH
     assert len(near["vector"]["vector"]) == 384
-    assert hybrid.path == "/searchmark-cranfield/_search?search_pipeline=searchmark-hybrid"
+    assert hybrid.path == "/searchmark-example/_search?search_pipeline=searchmark-hybrid"
     words, also_near = hybrid.json["query"]["hybrid"]["queries"]
     assert words["multi_match"]["query"] == 'heated "wing"'
     assert also_near == {"knn": near}
     recorder.answer({"acknowledged": True, "errors": False, "items": []})
-    seed(example, data, "--limit", "1")
+    runpy.run_path(str(example / "seed.py"))["main"]([])
     assert [(r.method, r.path) for r in recorder.requests] == [
         ("PUT", "/_search/pipeline/searchmark-hybrid"),
-        ("PUT", "/searchmark-cranfield"),
+        ("PUT", "/searchmark-example"),
         ("POST", "/_bulk?refresh=true"),
     ]
-    _, document = recorder.requests[2].lines
+    _, document, *_ = recorder.requests[2].lines
     assert document["vector"] == pytest.approx(
         load_encoder().encode([f"{document['title']} {document['text']}"])[0].tolist(), abs=1e-6
     )
     index = json.loads((example / "index.json").read_text())
     assert recorder.requests[1].json == index
     assert index["mappings"]["properties"]["vector"]["dimension"] == 384
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "systems", "options"),
+    [
+        ("opensearch", "opensearch_url", ["lexical"], ["--words-only"]),
+        ("elasticsearch", "elasticsearch_url", list(PARTS), []),
+    ],
+)
+def test_an_example_runs_with_the_data_of_the_repository(
+    name: str,
+    engine: str,
+    systems: list[str],
+    options: list[str],
+    repository: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(f"{name.upper()}_URL", request.getfixturevalue(engine))
+    folder = as_it_is(repository, name, tmp_path)
+    main = runpy.run_path(str(folder / "seed.py"))["main"]
+    main([*options, "--replace"])
+    ran = run_experiment(read_project(folder), systems, sensitivity=False)
+    ran.check()
+    for outcome in ran.outcomes:
+        assert [c.doc_ids[0] for c in outcome.calls if c.query_id == "q1"] == ["puncture"]
+    with pytest.raises(SystemExit, match="there is an index searchmark-example already"):
+        main(options)
