@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.systems import SYSTEMS, calling
+from searchmark.systems import SYSTEMS, pacing
 from searchmark.testing import Behaviour, Case, MisbehavingServer, Plan, cases, failing, left_out
 from searchmark.testing.contract import CASES
 
@@ -131,7 +131,7 @@ def test_a_broken_rule_is_noticed(
 ) -> None:
     monkeypatch.setattr(failing, "MARGIN_S", 1.0)
     monkeypatch.setattr("searchmark.testing.tidiness.PATIENCE_S", 0.3)
-    monkeypatch.setattr(calling, "FIRST_BACKOFF_S", 0.0)
+    monkeypatch.setattr(pacing, "FIRST_BACKOFF_S", 0.0)
     case = next(c for c in CASES if c.name == name)
     with pytest.raises(AssertionError) as told:
         case(ReferenceSubject(server, fault))

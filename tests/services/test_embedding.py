@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from searchmark.data import Corpus
 from searchmark.errors import InputError, OutsideError, SystemFailedError
 from searchmark.systems import embedding
 from searchmark.systems.dense import DENSE, Config
+from searchmark.systems.pacing import Clock
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Entry, Query, System
 
@@ -86,8 +88,12 @@ class Embedder:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
-    monkeypatch.setattr(embedding, "sleep", lambda _: None)
-    monkeypatch.setattr(embedding.Patient.__init__, "__defaults__", (lambda _: None,))
+    at = [0.0]
+
+    def wait(_: Event, seconds: float) -> None:
+        at[0] += seconds
+
+    monkeypatch.setattr(embedding, "CLOCK", Clock(now=lambda: at[0], wait=wait))
     made = Embedder()
     thread = threading.Thread(target=made.server.serve_forever, daemon=True)
     thread.start()

@@ -1,14 +1,13 @@
 """How systems are really called: within their limits, again where that may help, and redacted.
 
-Adapters make one attempt and say what went wrong. Here are pacing, time limit, retries with
-jittered back-off, and what becomes of errors; for arms of a hybrid too.
+Adapters make one attempt and say what went wrong. Here are time limit, circuit breaker, and what
+becomes of errors; for arms of a hybrid too. `pacing` says when calls start, `retrying` which again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock, Semaphore, local
+from threading import local
 from typing import Generic, TypeVar
 
 from searchmark.errors import (
@@ -18,18 +17,13 @@ from searchmark.errors import (
     SystemTimeoutError,
     described,
 )
-from searchmark.systems.pacing import Clock, Pace
+from searchmark.systems.pacing import LONGEST_SILENCE_S, Clock, Pace
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, BatchSystem, Query, System
 from searchmark.systems.redaction import redact_error
+from searchmark.systems.retrying import LONGEST_REQUEST_S, Tries
 from searchmark.systems.secrets import Secrets
 from searchmark.systems.timelimit import TimeLimit
-
-FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
-"""The n-th wait is drawn from 0 to 0.5 * 2^(n-1) seconds, 30 at most ("full jitter")."""
-
-LONGEST_REQUEST_S = 120.0
-"""A system that asks to be left alone for longer is not waited for."""
 
 LONGEST_TOLD = 1000
 """Characters of an error that are kept: what an exception holds may be a whole page."""
@@ -52,20 +46,22 @@ _HERE = _Thread()
 
 @dataclass(frozen=True, slots=True)
 class _Attempt(Generic[T]):
-    """One attempt: what it gave or raised, and how long it took."""
+    """One attempt: what it gave or raised, how long it took, and when it began."""
 
     value: T | None
     error: BaseException | None
     seconds: float
+    begin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Done(Generic[T]):
-    """What the last attempt gave, its seconds, and which attempt it was."""
+    """What the last attempt gave, its seconds, which attempt it was, and when it began."""
 
     value: T
     seconds: float
     attempts: int
+    begin: float
 
 
 class CalledSystem:
@@ -73,8 +69,9 @@ class CalledSystem:
 
     Answers say how long the last attempt took, without waits, unless the system measured that
     itself, and how many attempts there were. Whatever fails is a SystemFailedError that says so
-    too; only InputError and KeyboardInterrupt pass. After `stop_after` failed calls in a row it is
-    not asked again: each further call is a SystemDownError with the last message.
+    too; only InputError and KeyboardInterrupt pass. After `stop_after` failed calls in a row, or
+    where it has refused all calls for too long, it is not asked again: each further call is a
+    SystemDownError with the last message.
     """
 
     def __init__(
@@ -88,8 +85,7 @@ class CalledSystem:
     ) -> None:
         self.inner, self.calls = inner, calls
         self._secrets, self._clock = secrets, clock or Clock()
-        self._pace = Pace(calls.rate_per_s, self._clock)
-        self._slots = _slots(calls.concurrency)
+        self._pace = Pace(calls.rate_per_s, self._clock, calls.concurrency)
         self._n_failed_in_row = 0
         self._down: str | None = None
         self._limit: TimeLimit | None = None
@@ -113,12 +109,12 @@ class CalledSystem:
 
     def search(self, query: Query, k: int) -> Answer:
         """Return the answer of the first attempt that went well."""
-        done = self._tried(lambda: _checked(self.inner.search(query, k)))
+        done = self._tried(lambda: _checked(self.inner.search(query, k)), self._tries())
         return _noted(done.value, done)
 
     def call(self, call: Callable[[], T]) -> T:
         """Return what another call of the same system gives, within the same limits."""
-        return self._tried(call).value
+        return self._tried(call, self._tries()).value
 
     def close(self) -> None:
         """Let calls that wait fail at once; the system itself is closed by who opened it."""
@@ -126,26 +122,39 @@ class CalledSystem:
         if self._limit is not None:
             self._limit.close()
 
-    def _tried(self, call: Callable[[], T], made: int = 0) -> _Done[T]:
+    def _tries(self) -> Tries:
+        return Tries(self.calls.retries, self._pace)
+
+    def _tried(self, call: Callable[[], T], tries: Tries, made: int = 0) -> _Done[T]:
         """Make attempts until one goes well or no further one would help; `made` were before."""
-        if self._down is not None:
-            raise _down(self._down)
-        begin = self._clock.now()
-        attempt = self._attempt(call)
-        made += 1
-        while attempt.error is not None:
-            failure = self._failure(attempt.error, made, attempt.seconds)
-            delay = self._delay(failure, made)
-            if delay is None:
-                self._note_waits(begin, attempt.seconds)
-                self._note_failure(failure)
-                raise failure from None
-            self._pace.sleep(delay)
-            attempt = self._attempt(call)
+        start = self._clock.now()
+        while True:
+            attempt = self._attempt(call, tries.ticket)
             made += 1
-        self._note_waits(begin, attempt.seconds)
+            if attempt.error is None:
+                break
+            failure = self._failure(attempt.error, made, attempt.seconds)
+            delay = tries.delay(failure, attempt.begin)
+            if delay is None:
+                self._note_waits(start, attempt.seconds)
+                raise self._given_up(failure) from None
+            self._pace.sleep(delay)
+        self._note_waits(start, attempt.seconds)
         self._n_failed_in_row = 0
-        return _Done(attempt.value, attempt.seconds, made)  # type: ignore[arg-type]  # it has one
+        self._pace.served()
+        value: T = attempt.value  # type: ignore[assignment]  # it has one
+        return _Done(value, attempt.seconds, made, attempt.begin)
+
+    def _given_up(self, failure: SystemFailedError) -> SystemFailedError:
+        """Return the failure of a call, with the word that no call gets through any more."""
+        if self._pace.is_silent and (failure.busy or failure.after_s is not None):
+            told = f"{failure}; it has refused every call for {LONGEST_SILENCE_S:g} s"
+            silent = SystemFailedError(told, busy=failure.busy, after_s=failure.after_s)
+            silent.attempts, silent.latency_ms = failure.attempts, failure.latency_ms
+            self._down = told
+            return silent
+        self._note_failure(failure)
+        return failure
 
     def _note_failure(self, failure: SystemFailedError) -> None:
         """Count it; threads that count at the same moment may lose one, which does no harm."""
@@ -157,19 +166,19 @@ class CalledSystem:
         """Tell a system that this one is an arm of what is none of its answering time."""
         _HERE.waited += self._clock.now() - begin - seconds
 
-    def _attempt(self, call: Callable[[], T]) -> _Attempt[T]:
-        """Make one attempt when there is a turn for it."""
-        with self._slots:
-            self._pace.wait()
+    def _attempt(self, call: Callable[[], T], ticket: int) -> _Attempt[T]:
+        """Make one attempt in its turn, unless the system was given up meanwhile."""
+        with self._pace.turn(ticket) as begin:
+            if self._down is not None:
+                raise _down(self._down)
             if self._limit is None:
-                return self._measured(call)
+                return replace(self._measured(call), begin=begin)
             made: list[_Attempt[T]] = []
-            start = self._clock.now()
             try:
                 self._limit.run(lambda: made.append(self._measured(call)))
             except Exception as error:
-                return _Attempt(None, error, self._clock.now() - start)
-            return made[0]
+                return _Attempt(None, error, self._clock.now() - begin, begin)
+            return replace(made[0], begin=begin)
 
     def _measured(self, call: Callable[[], T]) -> _Attempt[T]:
         waited, start = _HERE.waited, self._clock.now()
@@ -194,19 +203,6 @@ class CalledSystem:
         failure.attempts, failure.latency_ms = attempts, seconds * 1000.0
         return failure
 
-    def _delay(self, failure: SystemFailedError, attempts: int) -> float | None:
-        """Return for how long to wait before the next attempt; None where there is none."""
-        longest = min(FIRST_BACKOFF_S * 2.0 ** (attempts - 1), LONGEST_BACKOFF_S)
-        backoff = self._clock.uniform(0.0, longest)
-        asked = failure.after_s
-        if asked is not None and asked > LONGEST_REQUEST_S:
-            return None
-        if asked is not None or failure.busy:  # all calls wait, not this one alone
-            self._pace.pause(max(asked or 0.0, 0.0) or backoff)
-        if not failure.retry or attempts > self.calls.retries:
-            return None
-        return backoff + max(asked or 0.0, 0.0)
-
 
 class CalledBatchSystem(CalledSystem):
     """The same for a system that answers several queries in one call."""
@@ -219,11 +215,12 @@ class CalledBatchSystem(CalledSystem):
         Raises where the whole call failed. The latency of each is that of its whole call.
         """
         found: dict[int, Answer | SystemFailedError] = {}
-        left, made = list(range(len(queries))), 0
+        left, made, whole = list(range(len(queries))), 0, self._tries()
+        tries = [self._tries() for _ in queries]
         while left:
             asked = [queries[i] for i in left]
             try:
-                done = self._tried(partial(self._many, asked, k), made)
+                done = self._tried(partial(self._many, asked, k), whole, made)
             except SystemFailedError as error:
                 if not found:
                     raise
@@ -236,7 +233,7 @@ class CalledBatchSystem(CalledSystem):
                     found[i] = _noted(given, done)
                     continue
                 found[i] = failure = self._failure(given, made, done.seconds)
-                if (delay := self._delay(failure, made)) is not None:
+                if (delay := tries[i].delay(failure, done.begin)) is not None:
                     delays[i] = delay
             left = list(delays)
             self._pace.sleep(max(delays.values(), default=0.0))
@@ -269,10 +266,6 @@ def _down(last: str) -> SystemDownError:
     error = SystemDownError(last)
     error.attempts, error.latency_ms = 0, 0.0
     return error
-
-
-def _slots(concurrency: int) -> AbstractContextManager[object]:
-    return Lock() if concurrency == 1 else Semaphore(concurrency)
 
 
 def _noted(answer: Answer, done: _Done[T]) -> Answer:

@@ -1,11 +1,9 @@
 """Embedding models behind an HTTP endpoint of the kind that OpenAI made usual."""
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from time import sleep
 from typing import Any
 
 import msgspec
@@ -15,9 +13,10 @@ from numpy.typing import NDArray
 from searchmark.errors import InputError, OutsideError, Problem, SystemFailedError
 from searchmark.retrieval.generation import Generation, Progress
 from searchmark.retrieval.vectors import VectorCache, digest_text
-from searchmark.systems.calling import LONGEST_REQUEST_S
 from searchmark.systems.jsonapi import JsonApi, api_problems, open_api, shown_url
+from searchmark.systems.pacing import Clock
 from searchmark.systems.protocol import Context
+from searchmark.systems.retrying import again
 from searchmark.systems.selection import kind_of
 
 Floats = NDArray[np.float32]
@@ -29,8 +28,10 @@ PROBE = "A text that is embedded again at every start, to see that the model is 
 ALIKE = 0.999
 """Least cosine of one text's two vectors for the model to count as the same: rounding differs."""
 
-ATTEMPTS = 4
-"""How often a batch of the corpus is asked for where waiting may help."""
+RETRIES = 3
+"""How often a batch of the corpus is asked for again where waiting may help."""
+
+CLOCK = Clock()
 
 
 class EndpointConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,7 +84,6 @@ class Patient:
     """The same encoder for long work: a failed batch is asked for again where that may help."""
 
     inner: EndpointEncoder
-    wait: Callable[[float], object] = sleep
 
     @property
     def generation(self) -> Generation:
@@ -92,24 +92,11 @@ class Patient:
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> Floats:
         """Return one vector a text."""
-        return again(lambda: self.inner.encode(texts, progress=progress), self.wait)
+        return again(lambda: self.inner.encode(texts, progress=progress), RETRIES, CLOCK)
 
     def count_truncated(self, texts: Sequence[str]) -> int:
         """Return what the encoder says."""
         return self.inner.count_truncated(texts)
-
-
-def again(call: Callable[[], Floats], wait: Callable[[float], object]) -> Floats:
-    """Call until it goes well, `ATTEMPTS` times at most, with jittered waits in between."""
-    for attempt in range(1, ATTEMPTS):
-        try:
-            return call()
-        except SystemFailedError as error:
-            asked = error.after_s or 0.0
-            if not error.retry or asked > LONGEST_REQUEST_S:
-                raise
-            wait(asked + random.uniform(0.0, 0.5 * 2.0**attempt))
-    return call()
 
 
 @contextmanager
@@ -117,7 +104,7 @@ def open_endpoint(name: str, config: EndpointConfig, context: Context) -> Iterat
     """Ask for one vector, to learn the dimension, and give the encoder."""
     with open_api(config, PATH, context, table="endpoint") as api:
         try:
-            probe = again(lambda: ask_vectors(api, config, [PROBE]), sleep)
+            probe = again(lambda: ask_vectors(api, config, [PROBE]), RETRIES, CLOCK)
         except SystemFailedError as error:
             raise OutsideError(f"system '{name}' has no embeddings: {error}") from error
         yield EndpointEncoder(_generation(config, probe.shape[1]), api, config)
@@ -140,7 +127,7 @@ def _generation(config: EndpointConfig, dimension: int) -> Generation:
 def check_unchanged(cache: VectorCache, encoder: EndpointEncoder) -> None:
     """Refuse kept vectors where the endpoint's model gives others now; nothing else tells."""
     digest = digest_text(PROBE)
-    now = again(lambda: encoder.encode([PROBE]), sleep)[0]
+    now = again(lambda: encoder.encode([PROBE]), RETRIES, CLOCK)[0]
     kept = cache.get(encoder.generation, [digest]).get(digest)
     if kept is None:
         cache.put(encoder.generation, {digest: now})

@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         SYSTEMS, "builtin", {**SYSTEMS.builtin, "explaining-kind": f"{__name__}:KIND"}
     )
-    monkeypatch.setattr("searchmark.systems.calling.FIRST_BACKOFF_S", 0.0)
+    monkeypatch.setattr("searchmark.systems.pacing.FIRST_BACKOFF_S", 0.0)
     (tmp_path / "c.jsonl").write_text('{"doc_id": "d", "text": "red"}\n')
     (tmp_path / "q.jsonl").write_text('{"query_id": "1", "text": "red"}\n')
     (tmp_path / "r.qrels").write_text("1 0 d 1\n")

@@ -1,6 +1,7 @@
 """Limits that no clock could hold are problems of the file."""
 
 from math import inf, nan
+from threading import Event
 from typing import Any
 
 import pytest
@@ -52,9 +53,17 @@ def test_every_limit_has_its_range() -> None:
 
 def test_the_slowest_and_the_fastest_pace_are_waits_that_a_clock_can_make() -> None:
     waits: list[float] = []
-    clock = Clock(now=lambda: 0.0, wait=lambda _, s: waits.append(s))
+    at = [0.0]
+
+    def wait(_: Event, seconds: float) -> None:
+        waits.append(seconds)
+        at[0] += seconds
+
+    clock = Clock(now=lambda: at[0], wait=wait)
     for rate in RANGES["rate_per_s"]:
+        at[0] = 0.0
         pace = Pace(rate, clock)
-        pace.wait()
-        pace.wait()
+        for _ in range(2):
+            with pace.turn(pace.ticket()):
+                pass
     assert waits == [1000.0, 0.00001]  # 1 / 0.001 and 1 / 100,000
