@@ -8,13 +8,20 @@ folder of its own, and is ended with the run.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+
+SIGNALS = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+PATIENCE_S = 20.0
+"""How long the run may take to end what it has begun."""
 
 
 @contextmanager
@@ -46,16 +53,42 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def take(handler: Callable[[int, FrameType | None], object]) -> None:
+    """Have the signals that end this program handled, but for those that are ignored."""
+    for name in SIGNALS:
+        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), handler)
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """Leave by a signal."""
+    raise SystemExit(128 + number)
+
+
+def run(command: list[str], address: str, sent: list[int]) -> int:
+    """Run a program; where this one is ended meanwhile, tell it so and wait for its end."""
+    process = subprocess.Popen(command, env={**os.environ, "DATABASE_URL": address})
+    try:
+        take(end)
+        return 128 + sent[0] if sent else process.wait()
+    finally:
+        take(lambda number, _: sent.append(number))
+        if process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
+            process.kill()
+
+
 def main() -> int:
     """Run the project; return its exit code."""
+    sent: list[int] = []
+    take(lambda number, _: sent.append(number))  # a server that starts or ends is not interrupted
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     command = [str(Path(sys.executable).with_name("searchmark")), "run", str(folder)]
     with database() as address:
-        return subprocess.call(command, env={**os.environ, "DATABASE_URL": address})
+        return run(command, address, sent)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:  # the run got it too and has said so
-        sys.exit(130)
+    sys.exit(main())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from searchmark.cli.ending import INTERRUPTED, Ending, listening
 from searchmark.errors import (
     OWN_FAULT,
     InputError,
@@ -47,8 +48,8 @@ COMMANDS = {
 }
 """Command -> where it lives, and the line that --help shows."""
 
-INTERRUPTED, CUT_OFF = 130, 141
-"""What shells give for a command that was interrupted, and for one whose reader went away."""
+CUT_OFF = 141
+"""What shells give for a command whose reader went away."""
 
 COMPLETION = "_SEARCHMARK_COMPLETE"
 """The variable in which a shell asks what could be typed next."""
@@ -103,9 +104,11 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
     given = [a for a in given if a != "--debug"]
     if COMPLETION in os.environ:
         cli.main(given, prog_name="searchmark")  # answers the shell and exits
-    code = _run(given, debug=debug)
+    with listening() as ending:
+        code = ending.code(_run(given, ending, debug=debug))
     _release_streams()
-    if arguments is None and "searchmark.systems.guard" in sys.modules:
+    is_kept = ending.number is not None or "searchmark.systems.guard" in sys.modules
+    if arguments is None and is_kept:
         from searchmark.cli.leaving import leave
 
         leave(code)
@@ -130,7 +133,7 @@ def _release_streams() -> None:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _run(arguments: list[str], *, debug: bool) -> int:
+def _run(arguments: list[str], ending: Ending, *, debug: bool) -> int:
     try:
         code = _invoke(arguments)
     except click.exceptions.Exit as error:
@@ -142,7 +145,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
     except SearchmarkError as error:
         return _fail(one_line(str(error)), error.exit_code, debug=debug)
     except (KeyboardInterrupt, click.exceptions.Abort):
-        _say("interrupted; what was answered is kept, and the same command goes on from there")
+        _say(f"{ending.told}; what was answered is kept, and the same command goes on from there")
         return INTERRUPTED
     except BrokenPipeError:
         return CUT_OFF  # whoever read our output has enough

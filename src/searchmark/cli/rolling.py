@@ -82,7 +82,7 @@ def rolling(api: str, form: str, digits: int, **given: Any) -> int:
     try:
         rolled = _rolled(api, given)
     except KeyboardInterrupt:
-        from searchmark.cli.main import INTERRUPTED
+        from searchmark.cli.ending import INTERRUPTED
 
         say("searchmark: error: interrupted; nothing is recorded")
         raise click.exceptions.Exit(INTERRUPTED) from None

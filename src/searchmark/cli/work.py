@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from searchmark.cli.ending import SAME_WISH_S, numbers
 from searchmark.cli.progress import progress_bar
 from searchmark.errors import InputError, OutsideError, SearchmarkError
 
@@ -50,25 +52,32 @@ def work(**given: Any) -> None:
             done = _work(_dsn(given["dsn"], secrets), given, secrets, stopping, progress)
     except SearchmarkError as error:
         raise redact_error(error, secrets) from None
-    if stopping.is_interrupted:
-        raise KeyboardInterrupt
+    if stopping.number not in (0, signal.SIGTERM):
+        stopping.end()
     click.echo(_summary(done))
     _judge(done, once=given["once"])
 
 
 class Stopping:
-    """Set by SIGTERM and by Ctrl-C; a second one ends the program at once."""
+    """Set by the signals that end a worker; one that comes again later interrupts its batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, ending: Callable[[int, FrameType | None], object]) -> None:
         self.event = Event()
-        self.is_interrupted = False
+        self.number = 0
+        self._ending, self._since = ending, 0.0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
-        if self.event.is_set():
-            raise KeyboardInterrupt
-        self.is_interrupted = number == signal.SIGINT
-        self.event.set()
+        if not self.event.is_set():
+            self.number, self._since = number, monotonic()
+            self.event.set()
+        elif monotonic() - self._since > SAME_WISH_S:
+            self.end()
+
+    def end(self) -> None:
+        """End as a command does that finishes nothing."""
+        self._ending(self.number, None)
+        raise KeyboardInterrupt
 
 
 class Done(NamedTuple):
@@ -81,12 +90,16 @@ class Done(NamedTuple):
 
 @contextmanager
 def _stopping() -> Iterator[Stopping]:
-    stopping = Stopping()
-    before = {n: signal.signal(n, stopping) for n in (signal.SIGTERM, signal.SIGINT)}
+    before = {n: signal.getsignal(n) for n in numbers()}
+    taken = {n: was for n, was in before.items() if was not in (None, signal.SIG_IGN)}
+    ending = taken.get(signal.SIGINT)
+    stopping = Stopping(ending if callable(ending) else signal.default_int_handler)
+    for number in taken:
+        signal.signal(number, stopping)
     try:
         yield stopping
     finally:
-        for number, handler in before.items():
+        for number, handler in taken.items():
             signal.signal(number, handler)
 
 

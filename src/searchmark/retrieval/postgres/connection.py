@@ -208,12 +208,14 @@ def scratch_name() -> str:
 
 
 def _drop_in_any_case(dsn: str, keeper: Connection, name: str) -> None:
-    """Drop the schema; where its keeper's connection was lost, over another one."""
+    """Drop the schema; where the keeper's connection or its patience was lost, over another one."""
     try:
         _drop(keeper, name)
-    except psycopg.Error:
+    except BaseException as error:
         with suppress(psycopg.Error, OutsideError), connect(dsn) as other:
             _drop(other, name)  # what still cannot be dropped the next evaluation drops
+        if not isinstance(error, psycopg.Error):
+            raise  # a person who wants the program to end
 
 
 def _drop(connection: Connection, name: str) -> None:
