@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 
@@ -151,6 +152,52 @@ def test_bm25s_says_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
         opened("bm25s", tmp_path, index="index"),
     ):
         pass
+
+
+PARTS = {
+    "no vocabulary": ("vocab.index.json", lambda _: {}, "its vocabulary is not that"),
+    "another vocabulary": ("vocab.index.json", lambda _: {"cat": 999}, "its vocabulary"),
+    "no number": ("vocab.index.json", lambda v: v | {"cat": "1"}, "its vocabulary"),
+    "NaN": ("data.csc.index.npy", lambda a: a * np.nan, "no finite number"),
+    "too many documents": ("indices.csc.index.npy", lambda a: a + 4, "beyond its 4"),
+    "negative": ("indices.csc.index.npy", lambda a: a - 4, "beyond its 4"),
+    "too few rows": ("indices.csc.index.npy", lambda a: a[:-1], "different lengths"),
+    "other words": ("indptr.csc.index.npy", lambda a: a[::-1], "different lengths"),
+}
+
+
+@pytest.mark.parametrize("what", PARTS)
+def test_parts_of_different_bm25s_indexes_are_told(tmp_path: Path, what: str) -> None:
+    index = bm25s.BM25()
+    words = bm25s.tokenize(DOCS.texts("text"), return_ids=False, show_progress=False)
+    index.index(words, show_progress=False)
+    saved = [{"id": d} for d in DOCS.doc_ids]
+    index.save(tmp_path / "index", corpus=saved, show_progress=False)
+    name, change, told = PARTS[what]
+    path = tmp_path / "index" / name
+    if path.suffix == ".npy":
+        np.save(path, change(np.load(path)))
+    else:
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(InputError, match=told), opened("bm25s", tmp_path, index="index"):
+        pass
+
+
+def test_ids_that_are_not_utf8_are_told(tmp_path: Path) -> None:
+    index = bm25s.BM25()
+    words = bm25s.tokenize(DOCS.texts("text"), return_ids=False, show_progress=False)
+    index.index(words, show_progress=False)
+    index.save(tmp_path / "index", show_progress=False)
+    (tmp_path / "ids").write_bytes(b"d1\nd2\nd3\n\xff\n")
+    with (
+        pytest.raises(InputError, match=r"ids: is not UTF-8.*save it as UTF-8"),
+        opened("bm25s", tmp_path, index="index", ids="ids"),
+    ):
+        pass
+    text = "\ufeffd1\r\nd\u20282\r\nd3\r\nd4\r\n"  # as Windows writes it; an id holds what it likes
+    (tmp_path / "ids").write_bytes(text.encode())
+    with opened("bm25s", tmp_path, index="index", ids="ids") as system:
+        assert ids(system, "cat") == ["d1", "d\u20282"]
 
 
 def test_keys_of_bm25s_that_make_no_index_are_problems() -> None:

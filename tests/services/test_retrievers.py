@@ -351,9 +351,9 @@ NOT_RETRIEVERS = [
     ("langchain", "made = 5", "int has no method invoke"),
     ("llamaindex", "made = object()", "object has no method retrieve"),
     ("haystack", "def made(): return []", "list has no method run"),
-    ("langchain", "def made(): return 1 / 0", r"cannot be imported \(ZeroDivisionError"),
+    ("langchain", "def made(): return 1 / 0", r"made nothing \(ZeroDivisionError"),
     ("llamaindex", "made2 = 1", r"cannot be imported \(AttributeError"),
-    ("haystack", "exit(3)", r"cannot be imported \(SystemFailedError: called exit\(3\)"),
+    ("haystack", "exit(3)", r"cannot be imported \(called exit\(3\)"),
 ]
 
 
@@ -373,6 +373,64 @@ def test_what_is_no_list_never_looks_like_an_empty_answer(
     with (
         opened("langchain", tmp_path, retriever=write(text)) as system,
         pytest.raises(SystemFailedError, match="where a list of documents is expected"),
+    ):
+        pairs(system, "red", 2)
+
+
+ASYNC = {
+    "langchain": "async def invoke(self, text): return [D()]",
+    "llamaindex": "async def retrieve(self, text): return [D()]",
+    "haystack": (
+        "async def run(self, inputs, **_): return {'retriever': {'documents': (D() for _ in '12')}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("use", ASYNC)
+def test_what_must_be_awaited_is(tmp_path: Path, write: Any, use: str) -> None:
+    text = (
+        "class D: id = node_id = 'd1'; score = 0.5\n"
+        f"class Mine:\n    {ASYNC[use]}\n"
+        "async def made(): return Mine()"
+    )
+    with opened(use, tmp_path, retriever=write(text)) as system:
+        assert [doc_id for doc_id, _ in pairs(system, "red", 1)] == ["d1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("async def made(): return 1 / 0", r"made nothing \(ZeroDivisionError"),
+        ("async def made(): exit(0)", r"made nothing \(called exit\(0\)"),
+        ("async def made(): return 5", "int has no method invoke"),
+    ],
+)
+def test_an_async_factory_that_fails_is_told(
+    tmp_path: Path, write: Any, text: str, told: str
+) -> None:
+    with (
+        pytest.raises(InputError, match=told),
+        opened("langchain", tmp_path, retriever=write(text)),
+    ):
+        pass
+
+
+def test_nodes_may_come_one_by_one(tmp_path: Path, write: Any) -> None:
+    text = (
+        "class N:\n    def __init__(self, id): self.node_id, self.score = id, 1.0\n"
+        "class Mine:\n    def retrieve(self, text): return (N(f'd{i}') for i in range(9))\n"
+        "made = Mine()"
+    )
+    with opened("llamaindex", tmp_path, retriever=write(text)) as system:
+        assert pairs(system, "red", 2) == [("d0", 1.0), ("d1", 1.0)]
+
+
+@pytest.mark.parametrize("put_out", ["{'retriever': None}", "{'retriever': []}", "{'x': 5}"])
+def test_a_pipeline_without_the_output_is_told(tmp_path: Path, write: Any, put_out: str) -> None:
+    text = f"class Mine:\n    def run(self, inputs, **_): return {put_out}\nmade = Mine()"
+    with (
+        opened("haystack", tmp_path, retriever=write(text)) as system,
+        pytest.raises(SystemFailedError, match=r"put out no 'retriever\.documents'"),
     ):
         pairs(system, "red", 2)
 

@@ -132,6 +132,7 @@ def _loaded(library: Any, folder: Path, list_of_ids: Path) -> tuple[Any, dict[st
         raise InputError("there is no such folder", path=folder)
     try:
         index = library.BM25.load(folder, show_progress=False)
+        _check_parts(index)
         files = [p for p in sorted(folder.iterdir()) if p.is_file() and ".index." in p.name]
         return index, {"index": digest_files([*files, list_of_ids])}
     except Exception as error:  # whatever the library meets in files that are not its own
@@ -142,10 +143,32 @@ def _loaded(library: Any, folder: Path, list_of_ids: Path) -> tuple[Any, dict[st
         ) from None
 
 
+def _check_parts(index: Any) -> None:
+    """Refuse parts that do not belong together: the library would answer from them all the same."""
+    import numpy as np
+
+    scores, rows, starts = (index.scores[part] for part in ("data", "indices", "indptr"))
+    n_words, n_documents = len(starts) - 1, index.scores["num_docs"]
+    numbers = list(index.vocab_dict.values())
+    if not np.isfinite(scores).all():
+        raise ValueError("a score in it is no finite number")
+    if len(rows) != len(scores) or starts[-1] != len(rows) or (np.diff(starts) < 0).any():
+        raise ValueError("its matrix has parts of different lengths")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < n_documents:
+        raise ValueError(f"it names documents beyond its {n_documents}")
+    if not all(isinstance(n, int) for n in numbers) or set(range(n_words)) - set(numbers):
+        raise ValueError("its vocabulary is not that of its matrix")
+
+
 def _read_ids(path: Path, inside: str | None) -> list[str]:
     """Return an id a line; `inside` is where it stands in each line's JSON value."""
     found: list[str] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", path=path, fix="save it as UTF-8") from error
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")  # no other sign ends a line
+    for number, line in enumerate(lines, 1):
         value: Any = line
         if inside is not None:
             try:

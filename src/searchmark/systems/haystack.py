@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 
-from searchmark.errors import InputError, Problem, SystemFailedError
-from searchmark.systems.eventloop import EventLoop
+from searchmark.errors import Problem, SystemFailedError
 from searchmark.systems.guard import guarded
-from searchmark.systems.imported import import_object, reference_problems
+from searchmark.systems.imported import reference_problems
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
 from searchmark.systems.retrieved import hits_of, path_problems
+from searchmark.systems.retriever import Retriever, open_retriever
 from searchmark.systems.template import fill_json, placeholders_in, template_problem, texts_in
+
+METHODS = ("run", "run_async")
 
 TELEMETRY = "HAYSTACK_TELEMETRY_ENABLED"
 """The library reports each use of a pipeline to its makers unless this says False."""
@@ -44,8 +46,7 @@ class HaystackSystem:
     """Runs the pipeline once a query."""
 
     name: str
-    pipeline: Any
-    loop: EventLoop
+    pipeline: Retriever
     config: Config
     tags: frozenset[str]
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -55,23 +56,19 @@ class HaystackSystem:
         inputs = fill_json(self.config.inputs, {"query": query.text, "k": k})
         component, _, output = self.config.output.rpartition(".")
         with guarded():
-            outputs = self._run(inputs, component)
+            asked = {"include_outputs_from": {component}}  # also where another component reads it
+            outputs = self.pipeline.ask(METHODS, self.pipeline.value, inputs, **asked)
             found = _output(outputs, component, output)
             return Answer(hits_of(found, k, id=self.config.id, score=self.config.score))
-
-    def _run(self, inputs: Any, component: str) -> Any:
-        arguments = {"include_outputs_from": {component}}  # also where another component reads it
-        if not hasattr(self.pipeline, "run"):
-            return self.loop.run(self.pipeline.run_async(inputs, **arguments))
-        return self.pipeline.run(inputs, **arguments)
 
 
 def _output(outputs: Any, component: str, name: str) -> object:
     if not isinstance(outputs, Mapping):
         raise SystemFailedError(f"the pipeline returned {outputs!r:.100}, not its outputs")
-    there = outputs.get(component, {})
-    if name not in there:
-        known = ", ".join(f"{c}.{o}" for c, held in outputs.items() for o in held) or "nothing"
+    there = outputs.get(component)
+    if not isinstance(there, Mapping) or name not in there:
+        parts = {c: held for c, held in outputs.items() if isinstance(held, Mapping)}
+        known = ", ".join(f"{c}.{o}" for c, held in parts.items() for o in held) or "nothing"
         raise SystemFailedError(
             f"the pipeline put out no '{component}.{name}' (it put out {known}); "
             "name the output that holds the documents with the key 'output'"
@@ -84,18 +81,15 @@ def _output(outputs: Any, component: str, name: str) -> object:
 def open_haystack(name: str, config: Config, context: Context) -> Iterator[System]:
     """Import the pipeline, or what makes it; nothing is reported to anybody."""
     os.environ.setdefault(TELEMETRY, "False")
-    found = import_object(
-        config.retriever, key="retriever", system=name, folder=context.folder, makes="run_async"
+    opening = open_retriever(
+        config.retriever,
+        library="Haystack pipeline",
+        methods=METHODS,
+        system=name,
+        folder=context.folder,
     )
-    if not hasattr(found.value, "run") and not hasattr(found.value, "run_async"):
-        raise InputError(
-            f"'{config.retriever}' of system '{name}' is no Haystack pipeline: "
-            f"{type(found.value).__name__} has no method run"
-        )
-    with EventLoop() as loop:
-        yield HaystackSystem(
-            name, found.value, loop, config, frozenset(config.tags), found.identity
-        )
+    with opening as pipeline:
+        yield HaystackSystem(name, pipeline, config, frozenset(config.tags), pipeline.identity)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 
-from searchmark.errors import InputError, Problem
-from searchmark.systems.eventloop import EventLoop
+from searchmark.errors import Problem
 from searchmark.systems.guard import guarded
-from searchmark.systems.imported import import_object, reference_problems
+from searchmark.systems.imported import reference_problems
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
 from searchmark.systems.retrieved import hits_of, path_problems
+from searchmark.systems.retriever import Retriever, open_retriever
+
+METHODS = ("invoke", "ainvoke")
 
 LENGTHS = ("k", "top_k")
 """What retrievers call the number of results, as an argument or as a field of theirs."""
@@ -38,8 +40,7 @@ class LangChainSystem:
     """Invokes the retriever once a query."""
 
     name: str
-    retriever: Any
-    loop: EventLoop
+    retriever: Retriever
     config: Config
     tags: frozenset[str]
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -47,19 +48,9 @@ class LangChainSystem:
     def search(self, query: Query, k: int) -> Answer:
         """Return what the retriever returns, cut at `k`."""
         with guarded():
-            found = self._invoke(query.text, k)
+            retriever, arguments = with_depth(self.retriever.value, k)
+            found = self.retriever.ask(METHODS, retriever, query.text, **arguments)
             return Answer(hits_of(found, k, id=self.config.id, score=self.config.score))
-
-    def _invoke(self, text: str, k: int) -> object:
-        retriever, arguments = with_depth(self.retriever, k)
-        if not hasattr(retriever, "invoke"):
-            return self.loop.run(retriever.ainvoke(text, **arguments))
-        try:
-            return retriever.invoke(text, **arguments)
-        except NotImplementedError:  # written for async alone
-            if not hasattr(retriever, "ainvoke"):
-                raise
-            return self.loop.run(retriever.ainvoke(text, **arguments))
 
 
 def with_depth(retriever: Any, k: int) -> tuple[Any, dict[str, int]]:
@@ -88,18 +79,16 @@ def _parameters(retriever: Any) -> set[str]:
 @contextmanager
 def open_langchain(name: str, config: Config, context: Context) -> Iterator[System]:
     """Import the retriever, or what makes it."""
-    found = import_object(
-        config.retriever, key="retriever", system=name, folder=context.folder, makes="ainvoke"
+    opening = open_retriever(
+        config.retriever,
+        library="LangChain retriever",
+        methods=METHODS,
+        system=name,
+        folder=context.folder,
     )
-    if not hasattr(found.value, "invoke") and not hasattr(found.value, "ainvoke"):
-        raise InputError(
-            f"'{config.retriever}' of system '{name}' is no LangChain retriever: "
-            f"{type(found.value).__name__} has no method invoke"
-        )
-    with EventLoop() as loop:
-        yield LangChainSystem(
-            name, found.value, loop, config, frozenset(config.tags), found.identity
-        )
+    with opening as retriever:
+        tags = frozenset(config.tags)
+        yield LangChainSystem(name, retriever, config, tags, retriever.identity)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:

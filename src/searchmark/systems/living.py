@@ -10,9 +10,10 @@ from searchmark.errors import SystemFailedError, SystemTimeoutError, failure_tex
 from searchmark.systems.alarm import late, within
 from searchmark.systems.eventloop import EventLoop
 from searchmark.systems.guard import guarded
+from searchmark.systems.imported import OPEN_S
 
-OPEN_S, CLOSE_S = 600.0, 30.0
-"""For so long a client may take to open, as it may read a large index, and to close."""
+CLOSE_S = 30.0
+"""For so long a client may take to close."""
 
 
 @contextmanager

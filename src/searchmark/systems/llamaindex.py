@@ -8,12 +8,15 @@ from typing import Any
 
 import msgspec
 
-from searchmark.errors import InputError, Problem
-from searchmark.systems.eventloop import EventLoop
+from searchmark.errors import Problem
 from searchmark.systems.guard import guarded
-from searchmark.systems.imported import import_object, reference_problems
+from searchmark.systems.imported import reference_problems
 from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
 from searchmark.systems.retrieved import hits_of, path_problems
+from searchmark.systems.retriever import Retriever, open_retriever
+from searchmark.systems.returned import listed
+
+METHODS = ("retrieve", "aretrieve")
 
 LENGTHS = ("similarity_top_k", "_similarity_top_k")
 """What retrievers of this library call the number of results; not all of them make it public."""
@@ -38,8 +41,7 @@ class LlamaIndexSystem:
     """Asks the retriever once a query; its score of a node is the hit's."""
 
     name: str
-    retriever: Any
-    loop: EventLoop
+    retriever: Retriever
     config: Config
     tags: frozenset[str]
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -47,20 +49,9 @@ class LlamaIndexSystem:
     def search(self, query: Query, k: int) -> Answer:
         """Return what the retriever returns, cut at `k`."""
         with guarded():
-            found = self._retrieve(with_depth(self.retriever, k), query.text)
-            if isinstance(found, list):
-                found = [_Found(item) for item in found[:k]]
-            return Answer(hits_of(found, k, id=self.config.id or "source", score="score"))
-
-    def _retrieve(self, retriever: Any, text: str) -> object:
-        if not hasattr(retriever, "retrieve"):
-            return self.loop.run(retriever.aretrieve(text))
-        try:
-            return retriever.retrieve(text)
-        except NotImplementedError:  # written for async alone
-            if not hasattr(retriever, "aretrieve"):
-                raise
-            return self.loop.run(retriever.aretrieve(text))
+            found = self.retriever.ask(METHODS, with_depth(self.retriever.value, k), query.text)
+            nodes = map(_Found, listed(found, "a list of documents is"))
+            return Answer(hits_of(nodes, k, id=self.config.id or "source", score="score"))
 
 
 class _Found:
@@ -93,18 +84,16 @@ def with_depth(retriever: Any, k: int) -> Any:
 @contextmanager
 def open_llamaindex(name: str, config: Config, context: Context) -> Iterator[System]:
     """Import the retriever, or what makes it."""
-    found = import_object(
-        config.retriever, key="retriever", system=name, folder=context.folder, makes="aretrieve"
+    opening = open_retriever(
+        config.retriever,
+        library="LlamaIndex retriever",
+        methods=METHODS,
+        system=name,
+        folder=context.folder,
     )
-    if not hasattr(found.value, "retrieve") and not hasattr(found.value, "aretrieve"):
-        raise InputError(
-            f"'{config.retriever}' of system '{name}' is no LlamaIndex retriever: "
-            f"{type(found.value).__name__} has no method retrieve"
-        )
-    with EventLoop() as loop:
-        yield LlamaIndexSystem(
-            name, found.value, loop, config, frozenset(config.tags), found.identity
-        )
+    with opening as retriever:
+        tags = frozenset(config.tags)
+        yield LlamaIndexSystem(name, retriever, config, tags, retriever.identity)
 
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
