@@ -15,9 +15,10 @@ pytest.importorskip("psycopg_pool")
 from searchmark.retrieval.postgres import queue as jobs
 from searchmark.retrieval.postgres.connection import Connection
 from searchmark.retrieval.postgres.documents import remove, upsert
+from searchmark.retrieval.postgres.vectors import Ended, Made, complete, read_contents
 
 from .conftest import PostgresServer
-from .queue_catalog import LAYOUT, Queue, open_queue, until
+from .queue_catalog import LAYOUT, Queue, open_queue, texts_of, until
 from .queue_worker import Letters
 
 
@@ -162,3 +163,48 @@ def test_adding_what_is_new_to_one_and_known_to_the_other(queue: Queue, sessions
         until(lambda: queue.n_waiting() == 2)
     assert sessions.results() == [3, 3]
     assert queue.sql("SELECT count(*) FROM embedding_job") == [(4,)]
+
+
+def test_ending_a_job_and_changing_its_document(queue: Queue, sessions: Sessions) -> None:
+    encoder = Letters()
+    number = queue.use(encoder)
+    queue.add("abc")
+    with queue.database.connection() as connection:
+        claim = jobs.claim(connection, number, "w")
+        content = read_contents(connection, number, ["d000"])["d000"]
+    made = Made(claim.jobs[0], content, encoder.encode(texts_of(["abc"])))
+    queue.add("def", first=1)
+    with held(queue, document("d001")):
+        sessions.begin(put("d000", "d001", text="xyz"), waits=1)  # has d000, will want its job
+        # to take the job before the document would close a circle
+        sessions.begin(lambda c: complete(c, claim, number, [made]), waits=2)
+    assert sessions.results() == [2, Ended(done=0, changed=0, lost=1)]
+    assert queue.vectors() == {}
+
+
+WAITING = "status = 'waiting', claim_token = NULL, lease_until = NULL"
+ENDED = "status = 'claimed', claim_token = gen_random_uuid(), lease_until = now()"
+
+
+@pytest.mark.parametrize(
+    ("state", "other"),
+    [
+        (WAITING, WAITING),
+        (ENDED, ENDED),
+        (f"{ENDED}, attempts = 5", WAITING),  # a dead letter, if it were free
+    ],
+)
+def test_nobody_who_claims_waits_for_another(
+    queue: Queue, sessions: Sessions, state: str, other: str
+) -> None:
+    number = queue.use(Letters())
+    queue.add("abc", "def")
+    for doc_id, given in (("d000", state), ("d001", other)):
+        queue.sql(f"UPDATE embedding_job SET {given} WHERE doc_id = %s", doc_id)
+    with held(queue, job("d000")):
+        sessions.begin(lambda c: jobs.claim(c, number, "w"), waits=0)
+        until(lambda: sessions.futures[0].done() or queue.n_waiting())
+        assert queue.n_waiting() == 0
+        (claim,) = sessions.results()
+    assert isinstance(claim, jobs.Claim)
+    assert [one.doc_id for one in claim.jobs] == ["d001"]

@@ -3,8 +3,10 @@
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -12,9 +14,10 @@ import pytest
 
 pytest.importorskip("psycopg_pool")
 
+from searchmark.retrieval.generation import Generation
 from searchmark.retrieval.postgres import queue as jobs
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
-from searchmark.retrieval.postgres.documents import settle, upsert
+from searchmark.retrieval.postgres.documents import upsert
 from searchmark.retrieval.postgres.generations import current, current_id, share
 from searchmark.retrieval.postgres.vectors import Made, complete, read_contents
 from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, adopt, work
@@ -140,6 +143,73 @@ def test_a_model_that_always_fails_ends_in_dead_letters(queue: Queue) -> None:
         assert jobs.last_dead(connection, number) == ("d001", rows[1][2])
         assert jobs.requeue(connection, number) == 2
     assert drained(queue, Letters()) == Tally(n_done=2)
+
+
+def test_the_back_off_doubles_up_to_ten_minutes() -> None:
+    # 5 s x 2^n: 2^6 x 5 = 320, 2^7 x 5 = 640, which is more than 600
+    waits = [jobs.Patience().backoff_s(n) for n in (1, 2, 3, 4, 5, 6, 7, 8, 10_000)]
+    assert waits == [10, 20, 40, 80, 160, 320, 600, 600, 600]
+
+
+def test_a_batch_that_takes_more_than_five_leases_is_taken_over(queue: Queue) -> None:
+    began = queue.sql("SELECT now()")[0][0]
+
+    def hang(texts: Sequence[str]) -> None:
+        until(lambda: len(queue.claims()) == 2)
+
+    pace = DRAIN._replace(lease_s=0.3)
+    queue.use(Letters())
+    queue.add("abc")
+    tallies: list[Tally] = []
+    hanging = Thread(target=lambda: tallies.append(drained(queue, Letters(on=hang), pace)))
+    hanging.start()
+    until(lambda: queue.claims())
+    assert drained(queue, Letters(), pace) == Tally(n_done=1)
+    hanging.join(60)
+    assert tallies == [Tally(n_lost=1)]
+    # extended 15 times, every 0.1 s at the earliest; then a lease more
+    ((took,),) = queue.sql("SELECT extract(epoch FROM now() - %s)::float8", began)
+    assert took > 1.5
+
+
+class Changed(Letters):
+    """The same model, but for a part of its generation."""
+
+    def __init__(self, change: dict[str, Any]) -> None:
+        super().__init__()
+        self.change = change
+
+    @property
+    def generation(self) -> Generation:
+        return replace(super().generation, **self.change)
+
+
+BESIDES = [
+    {"model": "another"},
+    {"revision": "another"},
+    {"dimension": 27},
+    {"pooling": "mean"},
+    {"normalized": False},
+    {"precision": "int8"},
+    {"max_length": 999},
+    {"tokenizer": "another"},
+]
+
+
+@pytest.mark.parametrize("change", BESIDES, ids=lambda change: next(iter(change)))
+def test_changing_any_part_makes_another_generation(queue: Queue, change: dict[str, Any]) -> None:
+    old = Letters()
+    first = queue.use(old)
+    queue.add("abc")
+    drained(queue, old)
+    new = Changed(change)
+    with pytest.raises(SupersededError):
+        drained(queue, new)
+    assert queue.use(new) != first
+    assert queue.counts() == (1, 0, 0)  # everything is embedded again
+    assert queue.vectors() == {}  # and what searches look at holds nothing of the old one
+    assert queue.sql("SELECT count(*) FROM embedding WHERE generation_id = %s", first) == [(2,)]
+    assert queue.use(old) == first
 
 
 def test_generations_never_mix(queue: Queue) -> None:
@@ -339,21 +409,6 @@ def test_a_token_of_nobody_holds_nothing(queue: Queue) -> None:
         assert jobs.fail(connection, claim.jobs[0], forged.token, "x") is False
         assert current(connection, Letters().generation) == number  # changes nothing
     assert queue.counts() == (0, 1, 0)
-
-
-def test_settlements_of_200_at_once_add_up(queue: Queue) -> None:
-    queue.add("abc")
-
-    def settle_once() -> None:
-        with queue.database.connection() as connection:
-            settle(connection, "d000")
-
-    threads = [Thread(target=settle_once) for _ in range(200)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert queue.sql("SELECT settlement_count FROM document") == [(200,)]
 
 
 def test_those_who_add_and_those_who_switch_never_wait_for_each_other(queue: Queue) -> None:

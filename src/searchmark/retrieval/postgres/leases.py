@@ -9,7 +9,7 @@ from searchmark.errors import OutsideError
 from searchmark.retrieval.postgres.connection import Database
 from searchmark.retrieval.postgres.queue import extend
 
-MOST_LEASES = 30
+MOST_LEASES = 5
 """A batch that takes longer than this many leases hangs: another worker may have it."""
 
 
