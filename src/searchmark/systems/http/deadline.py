@@ -7,14 +7,17 @@ whole: from the connection's first step to the last byte of the body.
 import http.client
 import io
 import socket
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
+from searchmark.systems.http.connecting import connected
 from searchmark.systems.http.proxy import Proxy
 
 
@@ -51,7 +54,7 @@ class _Response(http.client.HTTPResponse):
 
 class _Plain(HTTPConnection):
     def _new_conn(self) -> socket.socket:
-        return _opened(self, super()._new_conn)
+        return _opened(self)
 
     def getresponse(self) -> Any:
         with _limited(self):
@@ -64,18 +67,27 @@ class _Secure(HTTPSConnection):
             super().connect()
 
     def _new_conn(self) -> socket.socket:
-        return _opened(self, super()._new_conn)
+        return _opened(self)
 
     def getresponse(self) -> Any:
         with _limited(self):
             return super().getresponse()
 
 
-def _opened(connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
+def _opened(connection: HTTPConnection) -> socket.socket:
     """Connect, and leave what is left of the time to the TLS handshake."""
-    limit = connection.timeout
+    limit, host = connection.timeout, connection.host
     end = None if limit is None else monotonic() + limit
-    sock = connect()
+    try:
+        name = connection._dns_host  # with the dot at the end that the host's header is without
+        sock = connected(name, connection.port, end, connection.socket_options or ())
+    except socket.gaierror as error:
+        raise NameResolutionError(host, connection, error) from error
+    except TimeoutError as error:
+        raise ConnectTimeoutError(connection, f"no connection to {host} in time") from error
+    except OSError as error:
+        raise NewConnectionError(connection, f"no connection: {error}") from error
+    sys.audit("http.client.connect", connection, host, connection.port)
     if end is not None:
         sock.settimeout(max(end - monotonic(), 0.001))
     return sock
