@@ -139,7 +139,7 @@ def test_a_failure_while_it_is_opened_leaves_nothing(
     tmp_path: Path, encoder: WordEncoder, nothing_left: None
 ) -> None:
     encoder.fails = True
-    told = "system 'catalog': 2 documents could not be embedded: .*the model is down"
+    told = "system 'catalog'.*: 2 documents could not be embedded: .*the model is down"
     with opened(project(tmp_path)) as pool, pytest.raises(OutsideError, match=told):
         pool.open("catalog")
 
