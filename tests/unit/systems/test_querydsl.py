@@ -1,5 +1,6 @@
 """What the project file of `opensearch` and `elasticsearch` may hold, and how errors are read."""
 
+import inspect
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import pytest
 from searchmark.errors import SystemFailedError
 from searchmark.systems import SYSTEMS
 from searchmark.systems.explanation import Explanation, Reason
+from searchmark.systems.querydsl.config import IN_BODY
 from searchmark.systems.querydsl.exchange import Parsed, reason_of
 from searchmark.systems.querydsl.hits import reading
 from searchmark.systems.querydsl.reasons import of_document, reason
@@ -98,6 +100,10 @@ def test_what_is_right_has_no_problems(use: str, keys: dict[str, Any]) -> None:
         ({"search_pipeline": ""}, "search_pipeline", "is empty"),
         ({"params": {"preference": "a"}}, "params.preference", "is a key of its own"),
         ({"params": {"timeout": "3s"}}, "params", "timeout_s"),
+        *(
+            ({"params": {key: 5}}, f"params.{key}", "belongs into the body of the search")
+            for key in ("size", "from", "from_", "q", "query", "knn", "sort", "_source", "source")
+        ),
         ({"bearer": "${A}", "api_key": "${B}"}, "api_key", "there is bearer already"),
         ({"basic": "${U}:${P}", "bearer": "${A}"}, "bearer", "there is basic already"),
         ({"basic": "user-${P}"}, "basic", "must be a user and a password"),
@@ -183,3 +189,18 @@ def test_a_part_and_what_is_not_there_yet_are_no_whole_answers() -> None:
     assert "202 Accepted" in str(later)
     answers = read.answers(parsed({"responses": [found]}, in_part=True), 1, 5)
     assert [getattr(a, "partial", None) for a in answers] == [True]
+
+
+def test_every_key_of_a_body_that_the_client_knows_is_none_of_params() -> None:
+    from elasticsearch import Elasticsearch
+
+    client = Elasticsearch(["http://127.0.0.1:1"], max_retries=0)
+    for key in inspect.signature(client.search).parameters:
+        if key in ("index", "body"):
+            continue
+        try:
+            client.search(index="i", body={key: 1, key.removesuffix("_"): 1}, **{key: 1})
+        except ValueError as error:  # "Received multiple values": it goes into the body
+            assert key in IN_BODY | {"timeout"}, error
+        except Exception as error:  # it is a parameter, and there is no server
+            assert key not in IN_BODY - {"q"}, error

@@ -24,6 +24,50 @@ from searchmark.systems.selection import selection_problems
 OWN_HEADERS = ("authorization", "content-type", "accept")
 """Headers that belong to other keys, or to the client."""
 
+IN_BODY = frozenset(
+    [
+        "_source",
+        "aggregations",
+        "aggs",
+        "collapse",
+        "derived",
+        "docvalue_fields",
+        "explain",
+        "ext",
+        "fields",
+        "from",
+        "from_",
+        "highlight",
+        "indices_boost",
+        "knn",
+        "min_score",
+        "pit",
+        "post_filter",
+        "profile",
+        "q",
+        "query",
+        "rank",
+        "rescore",
+        "retriever",
+        "runtime_mappings",
+        "script_fields",
+        "search_after",
+        "seq_no_primary_term",
+        "size",
+        "slice",
+        "sort",
+        "source",
+        "stats",
+        "stored_fields",
+        "suggest",
+        "terminate_after",
+        "track_scores",
+        "track_total_hits",
+        "version",
+    ]
+)
+"""What a search's body says: beside the body it stands twice, and in a batch it is refused."""
+
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system that is asked in the query DSL; docs/systems/opensearch.md tells of each."""
@@ -99,6 +143,9 @@ def _target(config: Config) -> Iterator[Problem]:
             yield Problem(f"params.{key}", f"is a key of its own: {key}")
     if "timeout" in config.params or "request_timeout" in config.params:
         yield Problem("params", "the time limit is timeout_s; the engine's own is in the template")
+    for key in config.params:
+        if key in IN_BODY:
+            yield Problem(f"params.{key}", "belongs into the body of the search: the template")
 
 
 def _numbers(config: Config) -> Iterator[Problem]:
