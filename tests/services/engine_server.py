@@ -307,7 +307,7 @@ def azure(asked: Asked) -> Any:
     least = asked.body.get("minimumCoverage")
     covered = 66.7 if asked.body["search"] == "half" else 100.0
     need(covered >= (100 if least is None else least), "Service Unavailable", 503)
-    at_once = 500 if asked.body["search"] == "cut" else 1000
+    at_once = 1000
     shown = hits[skip:][: min(top, at_once)]
     answer: dict[str, Any] = {
         "@odata.context": "https://shop.search.windows.net/indexes('shop')/$metadata#docs(*)",
@@ -317,8 +317,9 @@ def azure(asked: Asked) -> Any:
     if least is not None:
         answer["@search.coverage"] = covered
     if top > at_once or asked.body["search"] == "cut":
-        answer["@search.nextPageParameters"] = {**asked.body, "skip": skip + len(shown)}
         answer["@odata.nextLink"] = "https://shop.search.windows.net/indexes('shop')/docs/search"
+    if top > at_once or asked.body["search"] == "cut as well":
+        answer["@search.nextPageParameters"] = {**asked.body, "skip": skip + len(shown)}
     return answer
 
 

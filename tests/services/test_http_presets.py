@@ -136,7 +136,8 @@ def test_azure_gives_more_than_a_page(server: str) -> None:
 
 def test_azure_says_what_it_left_out_in_three_ways(server: str) -> None:
     with opened(server, "azure") as system:
-        assert system.search(Query("q", "cut"), 10).partial  # nextLink and nextPageParameters
+        assert system.search(Query("q", "cut"), 10).partial  # nextLink
+        assert system.search(Query("q", "cut as well"), 10).partial  # nextPageParameters
         assert system.search(Query("q", "half"), 10).partial  # a coverage of 66.7 in 100
     with opened(server, "azure", body={}) as system:
         with pytest.raises(SystemFailedError, match="503 Service Unavailable"):
