@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from searchmark.data.files import write_atomically, write_text_atomically
+from searchmark.errors import OutsideError, shown_path
 from searchmark.experiments.journal import Call
 from searchmark.measures.summary import SystemScores
 from searchmark.version import __version__
@@ -116,11 +117,18 @@ def write_bundle(
         "calls.parquet": calls_table(calls),
         "scores.parquet": scores_table(scores),
     }
-    (folder / "manifest.json").unlink(missing_ok=True)
-    for name, table in tables.items():
-        write_atomically(folder / name, table.write_parquet)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode()
-    write_text_atomically(folder / "manifest.json", text + "\n")
+    try:
+        (folder / "manifest.json").unlink(missing_ok=True)
+        for name, table in tables.items():
+            write_atomically(folder / name, table.write_parquet)
+        write_text_atomically(folder / "manifest.json", text + "\n")
+    except (OSError, pl.exceptions.PolarsError) as error:  # Polars has no OSError for a full disk
+        told = str(getattr(error, "strerror", None) or error)
+        raise OutsideError(
+            f"{shown_path(folder)}: results cannot be kept ({told}); make room there, or move away "
+            "what is in the way: all answers are kept, and the same command goes on from them"
+        ) from error
 
 
 def circumstances(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """A system that cannot be opened, asked or closed: the others are run and kept, and it is named."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -233,6 +236,29 @@ def test_a_kill_between_the_tables_of_a_bundle_leaves_none_that_is_half_of_anoth
     monkeypatch.undo()
     assert (folder / "scores.parquet").exists()
     assert run_experiment(read_project(path), reuse=True).outcomes[0].made is None
+
+
+FULL = """
+import resource, sys
+from searchmark.cli.main import main
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))  # no table is as small
+main(["run", sys.argv[1]])
+"""
+
+
+def test_without_room_for_the_results_the_answers_are_kept(tmp_path: Path, module: str) -> None:
+    path = make(tmp_path, module, FIRST, LAST)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert re.search(r"error: .*/runs/\w+: results cannot be kept \(.*; make room", done.stderr)
+    (journal,) = (tmp_path / ".searchmark" / "journal").iterdir()
+    assert journal.read_bytes().count(b"\n") == 2
+    assert not kept(tmp_path)
+    run_experiment(read_project(path))
+    assert kept(tmp_path) == {"first", "last"}
 
 
 def test_a_gate_names_the_system_that_cannot_be_opened(
