@@ -10,6 +10,7 @@ import polars as pl
 
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
+from searchmark.experiments.soundness import flaw
 from searchmark.experiments.store import FORMAT, Store
 
 Values = Mapping[str, Mapping[str, float]]
@@ -53,6 +54,8 @@ def stored_answers(folder: Path) -> Stored | None:
         ]
     except (OSError, pl.exceptions.PolarsError, msgspec.ValidationError, KeyError):
         return None  # what is damaged is asked again
+    if any(flaw(call) is not None for call in calls):
+        return None
     return Stored(tuple(calls), str(facts.get("made", "")))
 
 

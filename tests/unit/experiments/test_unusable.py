@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -211,12 +212,27 @@ def test_the_places_of_systems_in_a_project_file(tmp_path: Path) -> None:
     assert place_of(tmp_path / "gone.toml", "a").shown == str(tmp_path / "gone.toml")
 
 
-def test_a_bundle_that_lacks_a_query_is_asked_again(tmp_path: Path, module: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("calls", lambda t: t.head(1)),
+        ("calls", lambda t: t.reverse()),
+        ("calls", lambda t: t.with_columns(pl.lit("empty").alias("status"))),
+        ("calls", lambda t: t.with_columns(pl.lit(-1.0).alias("latency_ms"))),
+        ("calls", lambda t: t.drop("attempts").with_columns(pl.lit(0).alias("attempts"))),
+        ("run", lambda t: t.head(1)),
+        ("run", lambda t: t.with_columns(pl.lit(float("nan")).alias("score"))),
+        ("run", lambda t: t.with_columns(pl.lit("").alias("doc_id"))),
+    ],
+)
+def test_a_bundle_that_is_damaged_is_asked_again(
+    tmp_path: Path, module: str, table: str, change: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
     path = make(tmp_path, module, FIRST)
     folder = run_experiment(read_project(path)).outcomes[0].folder
     assert run_experiment(read_project(path), reuse=True).outcomes[0].made is not None
-    calls = pl.read_parquet(folder / "calls.parquet")
-    calls.head(1).write_parquet(folder / "calls.parquet")
+    file = folder / f"{table}.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
     assert run_experiment(read_project(path), reuse=True).outcomes[0].made is None
 
 
