@@ -205,7 +205,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_nothing_or_leaves_it_to_the_next(
     sent: signal.Signals, tmp_path: Path, postgres_server: Any
 ) -> None:
@@ -222,9 +222,11 @@ def test_a_run_that_is_ended_leaves_nothing_or_leaves_it_to_the_next(
     process.send_signal(sent)
     _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
-    if sent == signal.SIGINT:
+    if sent != signal.SIGKILL:
         assert scratches(postgres_server.dsn) == []
+        assert process.returncode == 128 + sent
         return
+    assert len(scratches(postgres_server.dsn)) == 1  # nobody was left to drop it
     end = time.monotonic() + 30  # the server notices the lost connections by itself
     while scratches(postgres_server.dsn) and time.monotonic() < end:
         with scratch_schema(postgres_server.dsn):
