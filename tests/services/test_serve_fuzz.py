@@ -1,7 +1,7 @@
 """Requests that nobody would think of: schemathesis against the running service.
 
-As a user would call it, with the address of the OpenAPI document and nothing else; and with all the
-checks that there are.
+Over PostgreSQL as a user would call it, with the address of the OpenAPI document and nothing else;
+over the index in memory with all the checks that there are.
 """
 
 import json
@@ -9,18 +9,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
 
 from searchmark.demo import place
 
+if TYPE_CHECKING:
+    from conftest import PostgresServer
+
 pytest.importorskip("fastapi")
 pytest.importorskip("schemathesis")
 
 COMMAND = [sys.executable, "-c", "from searchmark.cli.main import main; main()"]
-EXAMPLES = "25"
+EXAMPLES = "15"
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +31,33 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the demo by its keyword search, whose answers need no model."""
     folder = tmp_path_factory.mktemp("demo")
     place(folder)
-    options = ["serve", "--api", str(folder), "--system", "keyword", "--port", "0", "--rate", "0"]
-    with subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True) as process:
+    yield from served("serve", "--api", str(folder), "--system", "keyword")
+
+
+@pytest.fixture(scope="module")
+def on_postgres(
+    postgres_server: "PostgresServer", repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Serve the same catalog from PostgreSQL, by words and meaning; nothing is embedded yet."""
+    folder = tmp_path_factory.mktemp("on-postgres")
+    example = repository / "examples" / "demo-postgres" / "searchmark.toml"
+    data = (repository / "src" / "searchmark" / "demo").as_posix()
+    text = example.read_text(encoding="utf-8").replace("../../src/searchmark/demo", data)
+    (folder / "searchmark.toml").write_text(text, encoding="utf-8")
+    options = ["--system", "hybrid-postgres", "--schema", "fuzzed", "--fill", "--workers", "1"]
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DATABASE_URL", postgres_server.dsn)
+        yield from served("serve", "--api", str(folder), *options)
+
+
+def served(*options: str) -> Iterator[str]:
+    command = [*COMMAND, *options, "--port", "0", "--rate", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
-            yield process.stderr.readline().split(" at ")[1].split("/discovery")[0]
+            line = next((x for x in process.stderr if x.startswith("serving")), "")
+            assert line
+            yield line.split(" at ")[1].split("/discovery")[0]
         finally:
             process.terminate()
             assert process.wait(10) == 0
@@ -54,8 +79,9 @@ def fuzz(address: str, folder: Path, *options: str) -> None:
     assert "no issues found" in done.stdout.lower(), done.stdout
 
 
-def test_a_plain_run_finds_nothing(address: str, tmp_path: Path) -> None:
-    fuzz(address, tmp_path)
+def test_a_plain_run_over_postgresql_finds_nothing(on_postgres: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    fuzz(on_postgres, tmp_path)
 
 
 def test_all_checks_find_nothing(address: str, tmp_path: Path) -> None:
