@@ -10,7 +10,7 @@ Mode = Literal["bm25", "dense", "fused"]
 """By words, by meaning, or both joined by rank."""
 
 DEPTH = 1000
-"""How many results of each arm are fused."""
+"""How many results of each arm are fused: always so many, or pages would be of many rankings."""
 
 
 @dataclass(frozen=True, slots=True)

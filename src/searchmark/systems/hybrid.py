@@ -27,8 +27,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Keys of a system with ``use = "hybrid"``.
 
     `of` names the systems that are fused, `k` is the constant of reciprocal rank fusion, `depth`
-    how many results each is asked for. Hard filters found by `constraints` are cut from the text
-    before the systems see it and hold for all of them; `ties` order exact ties.
+    how many results each is asked for, whatever is wanted of the fusion. Hard filters found by
+    `constraints` are cut from the text before the systems see it and hold for all of them; `ties`
+    order exact ties.
     """
 
     of: list[str]
@@ -51,11 +52,15 @@ class HybridSystem:
     identity: Mapping[str, str] = field(default_factory=dict)
 
     def search(self, query: Query, k: int) -> Answer:
-        """Return the best `k` documents of the fused ranking."""
+        """Return the best `k` documents of the fused ranking.
+
+        Every arm is asked for `depth`, however many are wanted: another depth would be another
+        ranking, and its next page would not go on where this one ends.
+        """
         text, filters = self.catalog.understand(query)
         inner = Query(query.query_id, text, filters)
         mask = self.catalog.allowed(filters)
-        answers = [self._ask(arm, inner, max(k, self.config.depth)) for arm in self.arms]
+        answers = [self._ask(arm, inner, self.config.depth) for arm in self.arms]
         given = [a for a in answers if isinstance(a, Answer)]
         if not given:
             why = next(failure_text(a) for a in answers if isinstance(a, Exception))

@@ -1,0 +1,43 @@
+"""The fusion is one ranking, however much of it is asked for."""
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from searchmark.data import Corpus
+from searchmark.systems import SYSTEMS
+from searchmark.systems.pool import Pool
+from searchmark.systems.protocol import Entry, Query
+
+IDS = [f"d{i:02}" for i in range(40)]
+CORPUS = Corpus(pl.DataFrame({"doc_id": IDS, "text": IDS}))
+
+ARMS = """
+IDS = [f"d{i:02}" for i in range(40)]
+def up(text, k):
+    return IDS[:k]
+def down(text, k):
+    return IDS[::-1][:k]
+"""
+
+
+@pytest.mark.parametrize("k", [1, 7, 12, 13, 20, 21, 40])
+def test_a_longer_answer_goes_on_where_a_shorter_one_ends(k: int, tmp_path: Path) -> None:
+    (tmp_path / "sm_arms_of_forty.py").write_text(ARMS)
+    tables = {
+        "up": ("python", {"callable": "sm_arms_of_forty:up"}),
+        "down": ("python", {"callable": "sm_arms_of_forty:down"}),
+        "both": ("hybrid", {"of": ["up", "down"], "depth": 10}),
+    }
+    entries = {
+        name: Entry(name, use, msgspec.convert(table, SYSTEMS.load(use).config))
+        for name, (use, table) in tables.items()
+    }
+    with Pool(entries, CORPUS, folder=tmp_path, cache=tmp_path / "cache") as pool:
+        hits = pool.open("both").search(Query("q", "x"), k).hits
+    # the first ten of each arm, which share none: ranks 1, 1, 2, 2, ..., of each two the last id
+    ranking = [doc_id for i in range(10) for doc_id in (IDS[39 - i], IDS[i])]
+    assert [hit.doc_id for hit in hits] == ranking[:k]
+    assert [hit.score for hit in hits] == [1 / (61 + i // 2) for i in range(min(k, 20))]
