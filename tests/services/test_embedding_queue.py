@@ -239,6 +239,9 @@ def test_generations_never_mix(queue: Queue) -> None:
     whole = catalog.search("aaaa", 10, mode="dense")
     assert not whole.is_partial
     assert sorted(f.doc_id for f in whole.found) == ids
+    # "nnnn" shares no letter with the query; its old vector would make it 1 as well
+    assert {f.doc_id for f in whole.found if f.score == 1} == {"d000"}
+    assert whole.found[0].doc_id == "d000"
     kept = queue.sql(
         "SELECT doc_id, vector::text FROM embedding JOIN generation USING (generation_id)"
         " WHERE NOT is_current ORDER BY 1, 2"
