@@ -15,11 +15,15 @@ ID_COLUMNS = ("doc_id", "_id", "id", "docid", "docno", "document_id")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """Documents: `doc_id`, `title`, `text` and any further typed field, in file order."""
+    """Documents: `doc_id`, `title`, `text` and any further typed field, in file order.
+
+    `lines` are the lines of the file that they came from, 0 where a format has none.
+    """
 
     frame: pl.DataFrame
     path: Path | None = None
     digest: str = ""
+    lines: Sequence[int] = ()
 
     def __len__(self) -> int:
         return self.frame.height
@@ -63,7 +67,7 @@ def read_corpus(path: Path) -> Corpus:
         if n not in frame.columns
     ]
     frame = pl.DataFrame([pl.Series("doc_id", ids, pl.String), *missing, *frame.get_columns()])
-    return Corpus(frame, path, sha256(path))
+    return Corpus(frame, path, sha256(path), tuple(records.lines))
 
 
 def check_unique(records: Records, ids: Sequence[str], what: str) -> None:

@@ -12,6 +12,8 @@ from searchmark.data.corpus import Corpus
 from searchmark.data.filters import Filter, allowed
 from searchmark.errors import InputError, Problem, nearest
 from searchmark.retrieval.constraints import Constraint, extract
+from searchmark.retrieval.instants import instants, microseconds
+from searchmark.retrieval.layout import UPDATED
 from searchmark.retrieval.ordering import Scored, priority, top
 from searchmark.systems.protocol import Answer, Hit, Query
 
@@ -93,5 +95,12 @@ def open_catalog(
                 fix=nearest(name, corpus.frame.columns),
             )
     ids = corpus.doc_ids
-    keys = [corpus.frame[name].to_list() for name in ties]
+    keys = [_values(corpus, name) for name in ties]
     return Catalog(corpus.frame, tuple(ids), priority(ids, *keys), constraints_of(constraints))
+
+
+def _values(corpus: Corpus, name: str) -> Sequence[object]:
+    """Return what orders ties; last updates by the moment, in whatever zone they are written."""
+    if name == UPDATED:
+        return [microseconds(moment) for moment in instants(corpus)]
+    return corpus.frame[name].to_list()

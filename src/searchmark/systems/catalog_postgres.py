@@ -20,6 +20,7 @@ from searchmark.errors import (
     nearest,
 )
 from searchmark.retrieval.catalogs import CatalogSearch, Mode
+from searchmark.retrieval.instants import instants
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout
 from searchmark.systems.catalog import ConstraintConfig, constraint_problems, constraints_of
 from searchmark.systems.literals import literal_secret_problems
@@ -156,6 +157,8 @@ def layout_of(config: Config) -> Layout:
 
 def documents_of(corpus: Corpus) -> list[dict[str, Any]]:
     """Return a corpus as documents without empty fields, each with its ``doc_id``."""
+    if UPDATED in corpus.frame.columns:
+        instants(corpus)  # the line of one that is no time is known here only
     frame = corpus.frame.with_columns(cs.temporal().cast(pl.String))
     return [{k: v for k, v in row.items() if v is not None} for row in frame.to_dicts()]
 

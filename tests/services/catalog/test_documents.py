@@ -1,5 +1,7 @@
 """Documents in the catalog: added, replaced, settled, removed, refused."""
 
+import random
+import string
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,11 +9,18 @@ from typing import Any
 
 import pytest
 
+from searchmark.data.filters import Filter
 from searchmark.errors import InputError, OutsideError
 from searchmark.retrieval.layout import Layout
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
-from searchmark.retrieval.postgres.connection import Connection, Database, told
+from searchmark.retrieval.postgres.connection import (
+    Connection,
+    Database,
+    scratch_schema,
+    told,
+)
 from searchmark.retrieval.postgres.documents import claim_layout, remove, seed, settle, upsert
+from searchmark.retrieval.postgres.migrating import migrate
 from searchmark.retrieval.postgres.worker import adopt
 
 from .conftest import fill
@@ -103,7 +112,7 @@ def test_two_hundred_settlements_at_once_add_up(database: Database) -> None:
         rows = connection.execute(
             "SELECT doc_id, settlement_count, last_updated FROM document ORDER BY doc_id"
         ).fetchall()
-    assert rows[0] == ("rain", 0, None)
+    assert rows[0] == ("rain", None, None)
     assert rows[1][1] == 207
     assert rows[1][2] > before
 
@@ -168,16 +177,26 @@ def test_settling_or_removing_what_is_not_there(database: Database) -> None:
         ({"serviceName": "x"}, "no id in the field 'doc_id'"),
         ({"doc_id": ""}, "no id"),
         ({"doc_id": True}, "no id"),
-        ({"doc_id": "a\0"}, r"id of the document 'a\\x00' holds a NUL"),
-        ({"doc_id": "a", "serviceName": "x\0y"}, "fields of the document 'a' holds a NUL"),
-        ({"doc_id": "a", "k\0": 1}, "holds a NUL"),
+        ({"doc_id": "a\0"}, r"document 'a\\x00' has a NUL character or half a character in its id"),
+        (
+            {"doc_id": "a", "serviceName": "x\0y"},
+            "'a' has a NUL .* in its fields, which PostgreSQL",
+        ),
+        ({"doc_id": "a", "k\0": 1}, "has a NUL"),
         ({"doc_id": "a", "serviceName": "\ud800"}, "document 'a' holds what JSON cannot"),
         ({"doc_id": "a", "x": object()}, "document 'a' holds what JSON cannot"),
         ({"doc_id": "a", "settlement_count": -1}, "settlement_count -1; give a count from 0"),
         ({"doc_id": "a", "settlement_count": "many"}, "settlement_count 'many'"),
         ({"doc_id": "a", "settlement_count": 2**63}, "settlement_count 9223372036854775808"),
         ({"doc_id": "a", "settlement_count": True}, "settlement_count True"),
-        ({"doc_id": "a", "last_updated": "yesterday"}, "last_updated 'yesterday'; write it as"),
+        (
+            {"doc_id": "a", "last_updated": "yesterday"},
+            "last_updated 'yesterday', no time of .* write it",
+        ),
+        ({"doc_id": "a", "last_updated": "0001-01-01T00:00:00+14:00"}, "no time of the years 1 to"),
+        ({"doc_id": "a", "last_updated": "9999-12-31T23:59:59-01:00"}, "no time of the years 1 to"),
+        ({"doc_id": "a", "last_updated": True}, "last_updated True"),
+        ({"doc_id": "é" * 1001}, "the id 'é{60}...' has 2,002 bytes, more than the 2,000"),
         ({"doc_id": "a", "last_updated": 1e30}, "last_updated 1e"),
     ],
 )
@@ -194,6 +213,83 @@ def test_too_many_different_words_are_told(database: Database) -> None:
     words = " ".join(f"{i:x}" * 25 for i in range(0x1000, 0x1000 + 10_000))
     with pytest.raises(InputError, match="'big' has more different words than PostgreSQL can"):
         seed(database, [{"doc_id": "big", "description": words}], LAYOUT)
+
+
+def test_the_longest_id_and_name_of_a_field_can_be_indexed(
+    database: Database, encoder: Any
+) -> None:
+    chance, letters = random.Random(1), string.ascii_letters + string.digits
+    doc_id, field = ("".join(chance.choices(letters, k=n)) for n in (2000, 500))
+    layout = Layout(weights={field: 1}, name=field, substring=(field,))
+    fill(database, [{"doc_id": doc_id, field: "rain"}], layout, encoder)
+    catalog = PostgresCatalog(database, layout, encoder)
+    assert [f.doc_id for f in catalog.search("rain", 9).found] == [doc_id]
+    longer = Layout(weights={f"{field}x": 1})
+    with pytest.raises(InputError, match=r"the field '.{60}\.\.\.' has 501 bytes"):
+        seed(database, [], longer)
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_times_are_ordered_as_moments_and_come_back_as_they_were_given(
+    zone: str, postgres_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGTZ", zone)
+    times = {  # the latest moment first
+        "a": "9999-12-31T23:59:59Z",
+        "b": "2025-10-02T09:00:00.5Z",
+        "c": "2025-10-02T09:00:00Z",
+        "d": "2025-10-02T10:00:00+05:00",
+        "e": 1759363201,  # a second after the next one
+        "f": "2025-10-02",
+        "g": "0001-01-01T00:00:00Z",
+    }
+    documents = [{**RAIN, "doc_id": d, "last_updated": time} for d, time in times.items()]
+    dsn = postgres_server.dsn
+    with scratch_schema(dsn) as schema, Database(dsn, schema) as opened:
+        migrate(opened)
+        seed(opened, [*documents, {**RAIN, "doc_id": "z"}], LAYOUT)
+        found = PostgresCatalog(opened, LAYOUT).search("rain", 9, mode="bm25").found
+    assert [f.doc_id for f in found] == [*times, "z"]
+    assert [f.fields.get("last_updated") for f in found] == [*times.values(), None]
+
+
+def test_a_settlement_writes_its_time_and_an_older_one_changes_nothing(database: Database) -> None:
+    late, early = "2031-01-01T00:00:00+01:00", "2025-01-01T00:00:00Z"
+    catalog = PostgresCatalog(database, LAYOUT)
+
+    def shown(wanted: str) -> list[str]:
+        page = catalog.browse((Filter("last_updated", "=", wanted),), 9)
+        assert page.total == len(page.found)
+        return [f.fields["last_updated"] for f in page.found]
+
+    with database.connection() as connection:
+        upsert(connection, [{**RAIN, "last_updated": late}, SNOW], LAYOUT)
+        upsert(connection, [{**RAIN, "last_updated": early}], LAYOUT)
+        settle(connection, "rain")
+        assert shown(late.lower()) == [late]  # as it was given, before and after
+        assert shown(early) == []
+        upsert(connection, [{**SNOW, "last_updated": early}], LAYOUT)
+        assert shown(early) == [early]
+        before = datetime.now(UTC)
+        settle(connection, "snow")
+        now = catalog.browse((Filter("doc_id", "=", "SNOW"),), 9).found[0].fields["last_updated"]
+        assert now.endswith("Z")
+        assert before <= datetime.fromisoformat(now) <= datetime.now(UTC)
+        assert (shown(now), shown(early)) == ([now], [])
+
+
+def test_a_count_that_was_never_given_is_missing(database: Database) -> None:
+    seed(database, [{**RAIN, "doc_id": "none"}, {**RAIN, "settlement_count": 0}], LAYOUT)
+    catalog = PostgresCatalog(database, LAYOUT)
+    few = Filter("settlement_count", "<=", 5)
+    assert [f.doc_id for f in catalog.browse((few,), 9).found] == ["rain"]
+    found = catalog.search("rain", 9, mode="bm25").found  # by id "rain" comes first as well
+    assert [f.fields.get("settlement_count", "-") for f in found] == [0, "-"]
+    seed(database, [{**RAIN, "doc_id": "a", "settlement_count": 0}], LAYOUT)
+    found = catalog.search("rain", 9, mode="bm25").found
+    assert [f.doc_id for f in found] == ["rain", "a", "none"]
+    with database.connection() as connection:
+        assert settle(connection, "none") == 1
 
 
 def test_backslashes_before_u0000_are_no_nul(database: Database) -> None:

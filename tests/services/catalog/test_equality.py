@@ -103,7 +103,23 @@ def test_the_two_catalogs_are_equal_on_the_demo(
         assert_equal(pair, text, *((20, 0) if i % 2 else (3, 4)), mode=mode)
 
 
-WORDS = "rain,snow,city,forecasts,v2s,web2apps,mp3,1.5,low-cost,00e51e,naïve,東京,or,the,not,½,x"
+WORDS = (
+    "rain,snow,city,forecasts,v2s,web2apps,mp3,12e4th,2x,1.5,low-cost,00e51e,naïve,東京,"
+    "or,the,not,½,x"
+)
+
+
+TIMES = [
+    "2025-10-02T08:15:00Z",
+    "2025-10-02T08:15:00.5Z",
+    "2025-10-02T10:15:00+02:00",
+    "2025-10-02T09:15:00+05:00",
+    "2025-10-02",
+    "2025-11-02T08:15:00Z",
+    "9999-12-31T23:59:59Z",
+    "",
+    None,
+]
 
 
 def documents(n: int, seed: int) -> str:
@@ -122,8 +138,8 @@ def documents(n: int, seed: int) -> str:
             "price": chance.choice(["1", "2.50", " 7 ", "cheap", None]),
             "chains": chance.choice([["base", "eth"], ["ETH"], [], None]),
             "free": chance.choice([True, False, None]),
-            "settlement_count": chance.choice([0, 3, 40]),
-            "last_updated": chance.choice(["2025-10-02T08:15:00Z", "2025-11-02T08:15:00Z", None]),
+            "settlement_count": chance.choice([0, 3, 40, None]),
+            "last_updated": chance.choice(TIMES),
         }
         lines.append(json.dumps(document))
     return "\n".join(lines)
@@ -143,6 +159,8 @@ QUERIES = [
     "web2app",
     "1.5",
     "00e51e",
+    "12e4th rain",
+    "snow city 2x forecasts 12e4th",
     "½",
     "naive",
     "NAI\u0308VE",
@@ -208,7 +226,12 @@ FILTERS = [
     Filter("free", "=", 1),
     Filter("settlement_count", ">", 3),
     Filter("settlement_count", "=", "40"),
-    Filter("nosuchfield", "=", "x"),
+    Filter("settlement_count", "<=", 5),
+    Filter("settlement_count", "=", 0),
+    Filter("last_updated", "=", "2025-10-02t08:15:00z"),
+    Filter("last_updated", "=", "2025-11-02T08:15:00Z"),
+    Filter("doc_id", "=", "D011"),
+    Filter("doc_id", "=", "nobody"),
     Filter("network", "=", "\0"),
 ]
 
@@ -226,8 +249,8 @@ def test_hard_filters_are_the_same(mode: Mode, both: Callable[..., Any], encoder
         assert pages[0].total == pages[1].total
 
 
-def test_browsing_gives_every_document_once(both: Callable[..., Any]) -> None:
-    for catalog in both(documents(25, 4), LAYOUT):
+def test_browsing_gives_every_document_once(both: Callable[..., Any], encoder: Any) -> None:
+    for catalog in both(documents(25, 4), LAYOUT, encoder):
         seen: list[str] = []
         while page := catalog.browse((), 10, seen[-1] if seen else None).found:
             seen += [found.doc_id for found in page]

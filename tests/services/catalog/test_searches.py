@@ -1,22 +1,26 @@
 """Searches of the catalog in PostgreSQL: what is partial, what is relaxed, what is compared."""
 
+import json
 import threading
+from collections.abc import Callable
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from searchmark.errors import OutsideError
 from searchmark.retrieval.catalogs import Mode
 from searchmark.retrieval.constraints import Constraint
 from searchmark.retrieval.layout import Layout
+from searchmark.retrieval.postgres import catalog as catalogs
 from searchmark.retrieval.postgres.catalog import PostgresCatalog
 from searchmark.retrieval.postgres.connection import Database
-from searchmark.retrieval.postgres.documents import seed, upsert
-from searchmark.retrieval.postgres.generations import current
+from searchmark.retrieval.postgres.documents import remove, seed, upsert
+from searchmark.retrieval.postgres.generations import current, current_id
+from searchmark.retrieval.postgres.queue import claim
 from searchmark.retrieval.postgres.worker import adopt
 
-from .conftest import WordEncoder, fill
-from .in_memory import EmbeddedCatalog
+from .conftest import DIMENSION, WordEncoder, fill
 
 MODES = get_args(Mode)
 
@@ -148,12 +152,90 @@ def test_an_empty_catalog_answers(database: Database, encoder: WordEncoder) -> N
     assert catalog.health().n_documents == 0
 
 
+def test_a_claimed_document_waits_still(
+    catalog: PostgresCatalog, database: Database, encoder: WordEncoder
+) -> None:
+    with database.connection() as connection:
+        upsert(connection, [{"doc_id": "hail", "serviceName": "Haily"}], LAYOUT)
+        claim(connection, current_id(connection) or 0, "w")
+        assert connection.execute("SELECT status FROM embedding_job").fetchall() == [("claimed",)]
+    page = catalog.search("rain", 9)
+    assert (page.is_partial, page.why) == (True, "documents wait to be embedded")
+    assert catalog.health().n_waiting == 1
+
+
+def test_vectors_too_long_to_be_compared_leave_the_words(
+    catalog: PostgresCatalog, database: Database, encoder: WordEncoder
+) -> None:
+    with database.connection() as connection:
+        rows = f"array_fill(1e30::real, ARRAY[{DIMENSION}])::vector"
+        connection.execute(f"UPDATE embedding SET vector = {rows}".encode())
+    plain = encoder.encode
+    encoder.encode = lambda texts, **_: plain(texts) * np.float32(1e30)  # type: ignore[method-assign]
+    page = catalog.search("rain", 9)
+    assert (ids(page), page.is_lexical) == (["rain"], True)
+    assert "no finite cosine" in page.why
+
+
+def test_pages_of_2500_documents_hold_each_once(both: Callable[..., Any], encoder: Any) -> None:
+    words = ["rain", "rain snow", "snow rain hail", "rain rain"]
+    lines = [
+        json.dumps({"_id": f"d{i:04}", "serviceName": words[i % 4], "settlement_count": i % 7})
+        for i in range(2500)
+    ]
+    layout = Layout(
+        weights={"serviceName": 1}, description=None, tags=None, ties=("settlement_count",)
+    )
+    pair = both("\n".join(lines), layout, encoder)
+    for mode in MODES:
+        pages = [pair.server.search("rain", 120, start, mode=mode) for start in range(0, 2640, 120)]
+        seen = [found.doc_id for page in pages for found in page.found]
+        assert len(seen) == len(set(seen))
+        # each arm found all; of a fusion it gives its first 1,000, so there are 1,000 to 2,000
+        assert len(seen) == 2500 if mode != "fused" else 1000 <= len(seen) <= 2000
+        assert {page.total for page in pages} == {None if mode == "fused" else 2500}
+        memory = [
+            pair.memory.search("rain", 120, start, mode=mode) for start in range(0, 2640, 120)
+        ]
+        assert [found.doc_id for page in memory for found in page.found] == seen
+
+
 def test_pages_follow_each_other(catalog: PostgresCatalog) -> None:
     for mode in MODES:
         whole = ids(catalog.search("wind", 9, mode=mode))
         parts = [ids(catalog.search("wind", 1, i, mode=mode)) for i in range(4)]
         assert [one for part in parts for one in part] == whole
         assert catalog.search("wind", 9, 100, mode=mode).found == ()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_document_that_is_removed_in_the_middle_of_a_search_is_still_in_it(
+    mode: Mode,
+    catalog: PostgresCatalog,
+    database: Database,
+    encoder: WordEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def removing(found: Any) -> Any:
+        """Find, then let another session remove what was found before the search reads on."""
+
+        def find(*given: Any, **named: Any) -> Any:
+            result = found(*given, **named)
+            with database.connection() as other:
+                remove(other, ["rain"])
+            return result
+
+        return find
+
+    for name in ("find_by_words", "find_near"):
+        found = getattr(catalogs, name)
+        monkeypatch.setattr(catalogs, name, removing(found))
+    page = catalog.search("rain wind", 9, mode=mode)
+    assert page.found[0].fields["serviceName"] == "Rainy"
+    assert not page.is_partial
+    if mode != "bm25":
+        assert page.found[0].best_text is not None
+    assert "rain" not in ids(catalog.search("rain wind", 9, mode=mode))
 
 
 def test_searches_beside_writers_see_whole_documents(
@@ -206,13 +288,3 @@ def test_a_lost_server_is_one_sentence_and_passes(
             catalog.search("rain", 9)
         own_postgres_server.start()
         assert len(catalog.search("rain", 9).found) == 3
-
-
-def test_without_a_model_the_catalog_in_memory_says_so_too(both: Any) -> None:
-    line = '{"_id": "a", "serviceName": "rain", "tags": ["y"], "description": "z", "resource": "r"}'
-    memory, server = both(line, LAYOUT)
-    assert isinstance(memory, EmbeddedCatalog)
-    pages = [catalog.search("rain", 9) for catalog in (memory, server)]
-    assert [(ids(p), p.is_partial, p.is_lexical, p.why) for p in pages] == [
-        (["a"], True, True, "there is no embedding model")
-    ] * 2

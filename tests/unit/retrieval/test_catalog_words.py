@@ -4,7 +4,14 @@ import pytest
 
 from searchmark.data.filters import Filter
 from searchmark.retrieval.postgres.facets import conditions, facets_of
-from searchmark.retrieval.postgres.words import LONGEST, MARK, is_storable, parts, words_for
+from searchmark.retrieval.postgres.words import (
+    LONGEST,
+    MARK,
+    is_storable,
+    parts,
+    words_and_terms,
+    words_for,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +67,17 @@ def test_filters_bind_what_they_compare_and_paste_none_of_it() -> None:
     assert values["f0text"] == '{"x\'; --":{"text":["\'; drop"]}}'
     assert (values["f1f"], values["f1"]) == ("%(q)s", 5.0)
     assert conditions([]) == ("", {})
+
+
+def test_a_long_word_is_the_digest_of_its_stem() -> None:
+    one, many, another = (words_for("ax" * 150 + end)[0] for end in ("", "s", "a"))
+    assert one == many != another
+    # a word that is that long but for its ending is left to PostgreSQL, as the shorter one is
+    assert words_for("ax" * (LONGEST // 2) + "s") == ["ax" * (LONGEST // 2) + "s"]
+
+
+def test_words_know_the_terms_that_sums_are_ordered_by() -> None:
+    long = "ax" * 150
+    found = words_and_terms(f"Running 12e4th {long}s the")
+    assert [term for _, term in found] == ["run", "12e4th", long, "the"]
+    assert [word for word, _ in found] == words_for(f"Running 12e4th {long}s the")

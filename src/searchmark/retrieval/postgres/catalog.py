@@ -12,7 +12,7 @@ from searchmark.retrieval.catalogs import DEPTH, Found, Health, Mode, Page
 from searchmark.retrieval.constraints import extract
 from searchmark.retrieval.encoders import Encoder, encode_query
 from searchmark.retrieval.fusion import reciprocal_rank_fusion
-from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout
+from searchmark.retrieval.layout import SETTLEMENTS, Layout
 from searchmark.retrieval.ordering import Scored, priority, top
 from searchmark.retrieval.postgres import ties
 from searchmark.retrieval.postgres.connection import Connection, Database, told
@@ -43,7 +43,7 @@ SELECT EXISTS (SELECT FROM embedding WHERE generation_id = %(generation)s),
 """
 
 _DOCUMENTS = """
-SELECT doc_id, fields, settlement_count, last_updated FROM document WHERE doc_id = ANY(%s)
+SELECT doc_id, fields, settlement_count, updated_as FROM document WHERE doc_id = ANY(%s)
 """
 
 _TEXTS = """
@@ -53,7 +53,7 @@ JOIN document_text AS t USING (doc_id, text_kind, text_no)
 """
 
 _BROWSE = """
-SELECT d.doc_id, d.fields, d.settlement_count, d.last_updated FROM document AS d
+SELECT d.doc_id, d.fields, d.settlement_count, d.updated_as FROM document AS d
 WHERE d.doc_id > %(after)s {filters} ORDER BY d.doc_id LIMIT %(limit)s
 """
 
@@ -67,11 +67,11 @@ WAITING = "documents wait to be embedded"
 
 
 class Ranked(NamedTuple):
-    """A ranking, best first, of `total` documents that were found."""
+    """A ranking, best first, of `total` documents that were found; None where an arm was cut."""
 
     doc_ids: list[str]
     scores: list[float]
-    total: int
+    total: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class PostgresCatalog:
         has_vectors, is_waiting = connection.execute(_GAPS, given).fetchone() or (False, False)
         if not has_vectors:
             return None, WAITING if is_waiting else NO_VECTORS
-        depth = asked.depth if mode == "dense" else max(asked.depth, DEPTH)
+        depth = asked.depth if mode == "dense" else DEPTH
         try:
             vector = encode_query(self.encoder, asked.text)
             with told(), connection.transaction():  # what fails in it leaves the snapshot usable
@@ -203,10 +203,11 @@ class PostgresCatalog:
             values |= zip(arm.doc_ids, arm.ties, strict=True)
         doc_ids = list(values)
         row = {doc_id: i for i, doc_id in enumerate(doc_ids)}
-        rankings = [[row[d] for d in _by_id_alone(arm, max(depth, DEPTH))] for arm in arms]
+        rankings = [[row[d] for d in _by_id_alone(arm, DEPTH)] for arm in arms]
         fused = reciprocal_rank_fusion(rankings)
         order = priority(doc_ids, *ties.keys(list(values.values()), self.layout.ties))
-        return _named(top(fused, order, depth), doc_ids, len(fused.rows))
+        is_cut = any(arm.total > DEPTH for arm in arms)
+        return _named(top(fused, order, depth), doc_ids, None if is_cut else len(fused.rows))
 
     def _page(
         self,
@@ -233,7 +234,7 @@ def _by_id_alone(arm: Candidates | Near, depth: int) -> list[str]:
     return [arm.doc_ids[row] for row in best.rows.tolist()]
 
 
-def _named(best: Scored, doc_ids: Sequence[str], total: int) -> Ranked:
+def _named(best: Scored, doc_ids: Sequence[str], total: int | None) -> Ranked:
     return Ranked([doc_ids[row] for row in best.rows.tolist()], best.scores.tolist(), total)
 
 
@@ -250,7 +251,5 @@ def _best_texts(
 def _fields(row: Sequence[Any], layout: Layout) -> dict[str, Any]:
     """Return a document's fields, with what its settlements have changed."""
     doc_id, fields, settlements, updated = row
-    changing = {SETTLEMENTS: settlements}
-    if updated is not None:
-        changing[UPDATED] = updated.isoformat()
-    return {layout.id_field: doc_id, **fields, **changing}
+    changing = {} if settlements is None else {SETTLEMENTS: settlements}
+    return {layout.id_field: doc_id, **fields, **changing, **updated}

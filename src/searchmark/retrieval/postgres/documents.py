@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from searchmark.errors import InputError
+from searchmark.retrieval.instants import check_instant
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout, TextOfDocument, text_of
 from searchmark.retrieval.postgres.connection import Connection, Database
 from searchmark.retrieval.postgres.facets import facets_of
@@ -21,6 +22,9 @@ from searchmark.retrieval.substring import plain
 BATCH = 500
 """Documents of one transaction of `seed`."""
 
+LONGEST_ID, LONGEST_FIELD = 2000, 500
+"""Bytes; an index of PostgreSQL holds 2,700 of both together."""
+
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 # One pass in the order of ids locks those that are there and makes the others. Two passes, one for
@@ -31,17 +35,21 @@ SELECT doc_id, '{}', '' FROM unnest(%s::text[]) AS given (doc_id)
 ON CONFLICT (doc_id) DO UPDATE SET doc_id = excluded.doc_id WHERE false
 """
 
+# Of two dates the later one counts, in three forms: as a moment, as it was given, for filters.
 _UPDATE = """
 UPDATE document AS d SET
     fields = given.fields::jsonb,
     facets = given.facets::jsonb,
     content_sha256 = given.digest,
     settlement_count = greatest(d.settlement_count, given.settled),
-    last_updated = greatest(d.last_updated, given.updated)
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::timestamptz[])
-    AS given (doc_id, fields, facets, digest, settled, updated)
+    last_updated = CASE WHEN {newer} THEN given.updated ELSE d.last_updated END,
+    updated_as = CASE WHEN {newer} THEN given.updated_as::jsonb ELSE d.updated_as END,
+    updated_facet = CASE WHEN {newer} THEN given.updated_facet::jsonb ELSE d.updated_facet END
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::timestamptz[],
+        %s::text[], %s::text[])
+    AS given (doc_id, fields, facets, digest, settled, updated, updated_as, updated_facet)
 WHERE d.doc_id = given.doc_id
-"""
+""".format(newer="given.updated >= coalesce(d.last_updated, '-infinity')")
 
 _WORDS = """
 INSERT INTO document_field (doc_id, field, part, terms)
@@ -78,12 +86,23 @@ DELETE FROM embedding AS e WHERE doc_id = ANY(%s) AND NOT EXISTS (
 """
 
 _SETTLE = """
-UPDATE document SET
-    settlement_count = settlement_count + 1,
-    last_updated = greatest(last_updated, clock_timestamp())
-WHERE doc_id = %s RETURNING settlement_count
-"""
-
+UPDATE document AS d SET
+    settlement_count = coalesce(d.settlement_count, 0) + 1,
+    last_updated = CASE WHEN {newer} THEN now.moment ELSE d.last_updated END,
+    updated_as = CASE WHEN {newer} THEN now.updated_as ELSE d.updated_as END,
+    updated_facet = CASE WHEN {newer} THEN now.updated_facet ELSE d.updated_facet END
+FROM (
+    SELECT moment, jsonb_build_object('last_updated', written) AS updated_as,
+        jsonb_build_object('last_updated', jsonb_build_object(
+            'text', jsonb_build_array(lower(written)))) AS updated_facet
+    FROM (
+        SELECT moment,
+            to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS written
+        FROM (SELECT clock_timestamp() AS moment) AS clock
+    ) AS shown
+) AS now
+WHERE d.doc_id = %s RETURNING d.settlement_count
+""".format(newer="now.moment >= coalesce(d.last_updated, '-infinity')")
 
 # Documents first, then jobs, each by id: the order of everybody who locks several.
 _HOLD_DOCUMENTS = "SELECT doc_id FROM document WHERE doc_id = ANY(%s) ORDER BY doc_id FOR UPDATE"
@@ -100,6 +119,8 @@ class Stored:
     digest: str
     settlements: int | None
     updated: datetime | None
+    updated_as: str
+    updated_facet: str
     words: tuple[tuple[str, int, str], ...]
     plain: tuple[tuple[str, str], ...]
     texts: tuple[TextOfDocument, ...]
@@ -171,6 +192,8 @@ def seed(
 def claim_layout(connection: Connection, layout: Layout, *, store: bool = True) -> None:
     """Check that the documents here were stored with this layout; note it where there is none."""
     wanted = layout.indexed
+    for name in (*layout.weights, *layout.substring):
+        _check_length(f"the field '{name:.60}...'", name, LONGEST_FIELD)
     if store:
         connection.execute(
             "INSERT INTO layout (indexed) VALUES (%s::jsonb) ON CONFLICT DO NOTHING",
@@ -190,18 +213,22 @@ def prepare(document: Mapping[str, Any], layout: Layout) -> Stored:
     """Return a document as the tables hold it; InputError where they cannot."""
     doc_id = layout.doc_id(document)
     _check_storable(doc_id, "id", doc_id)
+    _check_length(f"the id {doc_id[:60] + '...'!r}", doc_id, LONGEST_ID)
     kept = {k: v for k, v in document.items() if k not in (SETTLEMENTS, UPDATED, layout.id_field)}
     fields = _json(doc_id, kept)
+    updated = document.get(UPDATED)
     texts = tuple(layout.texts(document))
     words = _words(doc_id, document, layout)
     whole = {f: plain(text_of(document.get(f))) for f in layout.substring}
     return Stored(
         doc_id,
         fields,
-        _json(doc_id, facets_of(kept)),
+        _json(doc_id, facets_of({**kept, layout.id_field: doc_id})),
         sha256("\0".join([fields, *(one.text for one in texts)]).encode()).hexdigest(),
         _settlements(doc_id, document.get(SETTLEMENTS)),
-        _updated(doc_id, document.get(UPDATED)),
+        check_instant(doc_id, updated),
+        _json(doc_id, {UPDATED: updated}),
+        _json(doc_id, facets_of({UPDATED: updated})),
         words,
         tuple((f, text) for f, text in whole.items() if text),
         texts,
@@ -227,6 +254,8 @@ def _upserted(connection: Connection, stored: Mapping[str, Stored]) -> list[str]
             [one.digest for one in rows],
             [one.settlements for one in rows],
             [one.updated for one in rows],
+            [one.updated_as for one in rows],
+            [one.updated_facet for one in rows],
         ),
     )
     return [one.doc_id for one in rows if before.get(one.doc_id) != one.digest]
@@ -283,9 +312,18 @@ def _json(doc_id: str, value: Mapping[str, Any]) -> str:
 def _check_storable(doc_id: str, what: str, text: str) -> None:
     if not is_storable(text):
         raise InputError(
-            f"the {what} of the document {doc_id!r} holds a NUL character or half a character, "
+            f"the document {doc_id!r} has a NUL character or half a character in its {what}, "
             "which PostgreSQL cannot hold",
             fix="take it out",
+        )
+
+
+def _check_length(what: str, text: str, most: int) -> None:
+    if len(text.encode()) > most:
+        raise InputError(
+            f"{what} has {len(text.encode()):,} bytes, more than the {most:,} that PostgreSQL can "
+            "index here",
+            fix="give a shorter one",
         )
 
 
@@ -298,19 +336,3 @@ def _settlements(doc_id: str, value: object) -> int | None:
             f"the document '{doc_id}' has {SETTLEMENTS} {value!r:.40}", fix="give a count from 0"
         )
     return int(value)  # type: ignore[call-overload,no-any-return]
-
-
-def _updated(doc_id: str, value: object) -> datetime | None:
-    """Read a date as ISO 8601, or as seconds since 1970."""
-    if value is None or value == "":
-        return None
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except (ValueError, OverflowError, OSError):
-        raise InputError(
-            f"the document '{doc_id}' has {UPDATED} {value!r:.40}",
-            fix="write it as 2026-01-31T12:00:00Z",
-        ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

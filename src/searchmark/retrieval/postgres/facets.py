@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from searchmark.data.filters import Filter, as_number
-from searchmark.retrieval.layout import SETTLEMENTS
+from searchmark.retrieval.layout import SETTLEMENTS, UPDATED
 
 Condition = tuple[str, dict[str, Any]]
 """A piece of SQL with named parameters, and their values."""
@@ -58,10 +58,11 @@ def _condition(wanted: Filter, name: str) -> Condition:
         return f"d.settlement_count {wanted.op} %({name})s::float8", {name: number}
     if wanted.op == "=":
         return _equality(wanted, name)
+    facets = _column(wanted.field)
     piece = f"""EXISTS (
         SELECT FROM jsonb_array_elements(
-            coalesce(d.facets -> %({name}f)s::text -> 'number', '[]')
-            || coalesce(d.facets -> %({name}f)s::text -> 'read', '[]')
+            coalesce({facets} -> %({name}f)s::text -> 'number', '[]')
+            || coalesce({facets} -> %({name}f)s::text -> 'read', '[]')
         ) AS value WHERE value::float8 {wanted.op} %({name})s::float8
     )"""
     return piece, {f"{name}f": wanted.field, name: as_number(wanted.value)}
@@ -78,9 +79,14 @@ def _equality(wanted: Filter, name: str) -> Condition:
     values: dict[str, Any] = {}
     for way, value in ways.items():
         key = f"{name}{way}"
-        pieces.append(f"d.facets @> %({key})s::jsonb")
+        pieces.append(f"{_column(wanted.field)} @> %({key})s::jsonb")
         values[key] = _json({wanted.field: {way: [value]}})
     return f"({' OR '.join(pieces)})", values
+
+
+def _column(field: str) -> str:
+    """Return the column that holds what is compared: settlements change one field apart."""
+    return "d.updated_facet" if field == UPDATED else "d.facets"
 
 
 def _json(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The lexical arm: candidates by tsvector, their scores by the code of the index in memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from searchmark.retrieval.ordering import Scored
 from searchmark.retrieval.postgres.connection import Connection
 from searchmark.retrieval.postgres.facets import Condition
 from searchmark.retrieval.postgres.ties import columns
-from searchmark.retrieval.postgres.words import is_storable, words_for
+from searchmark.retrieval.postgres.words import is_storable, words_and_terms
 from searchmark.retrieval.substring import plain
 
 PIECE = 500
@@ -79,15 +79,17 @@ def find_by_words(
     A document qualifies that has every word of the text, each in any weighted field, or contains
     the text in a field for that; with `relax`, where none does, one that has any of the words.
     """
-    words = words_for(text)
-    lexeme_of = dict(connection.execute(_LEXEMES, (list(dict.fromkeys(words)),)).fetchall())
-    wanted = Counter(lexeme_of[word] for word in words if word in lexeme_of)
-    asked = [word for word in dict.fromkeys(words) if word in lexeme_of]
+    words = words_and_terms(text)
+    different = list(dict.fromkeys(word for word, _ in words))
+    lexeme_of = dict(connection.execute(_LEXEMES, (different,)).fetchall())
+    wanted = Counter(lexeme_of[word] for word, _ in words if word in lexeme_of)
+    order = {lexeme_of[word]: term for word, term in words if word in lexeme_of}
+    asked = [word for word in different if word in lexeme_of]
     rows = _chosen(connection, text, asked, layout, filters)
     if not rows and relax and asked:
         rows = _any_word(connection, asked, layout, filters)
     doc_ids = [row[0] for row in rows]
-    scores = _scores(connection, doc_ids, wanted, layout)
+    scores = _scores(connection, doc_ids, wanted, order, layout)
     return Candidates(doc_ids, Scored(np.arange(len(doc_ids)), scores), [row[1:] for row in rows])
 
 
@@ -139,14 +141,18 @@ def _rows(
 
 
 def _scores(
-    connection: Connection, doc_ids: list[str], wanted: Counter[str], layout: Layout
+    connection: Connection,
+    doc_ids: list[str],
+    wanted: Counter[str],
+    order: Mapping[str, str],
+    layout: Layout,
 ) -> NDArray[np.float64]:
     """Compute as `BM25F.build` and `BM25F.scores` do, with the same sums in the same order."""
     given = {"ids": doc_ids, "fields": list(layout.weights), "lexemes": list(wanted)}
     found = connection.execute(_OCCURRENCES, given).fetchall() if doc_ids and wanted else []
     if not found:
         return np.zeros(len(doc_ids))
-    terms = sorted({row[1] for row in found})
+    terms = sorted({row[1] for row in found}, key=order.__getitem__)
     place = {term: i for i, term in enumerate(terms)}
     n_docs, average, df = _statistics(connection, terms, layout)
     by_field: dict[str, list[tuple[int, int, int]]] = {}

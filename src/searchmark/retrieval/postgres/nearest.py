@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from searchmark.errors import OutsideError
 from searchmark.retrieval.dense import DenseIndex, Floats
 from searchmark.retrieval.layout import Layout
 from searchmark.retrieval.ordering import Scored
@@ -103,7 +104,10 @@ def _scored_again(rows: list[tuple[Any, ...]], query: Floats) -> Near:
     owner = np.array([place[row[0]] for row in rows], np.int64)
     vectors = read_vectors([row[3] for row in rows], len(query))
     index = DenseIndex(vectors, owner, len(doc_ids))
-    scored = index.scores(query)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scored = index.scores(query)
+    if not np.isfinite(scored.scores).all():
+        raise OutsideError("the model's vectors have no finite cosine with the query's")
     texts = [TextKey(row[1], row[2]) for row in rows]
     ties = {row[0]: row[5:] for row in rows}
     total = int(rows[0][4]) if rows else 0

@@ -10,8 +10,10 @@ def columns(ties: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return the columns of the alias ``d`` that hold the values of ties, and their parameters."""
     pieces, names = [], {}
     for i, tie in enumerate(ties):
-        if tie in (SETTLEMENTS, UPDATED):
-            pieces.append(f"d.{tie}")
+        if tie == SETTLEMENTS:
+            pieces.append("d.settlement_count")
+        elif tie == UPDATED:  # in microseconds, as `retrieval.instants` orders them
+            pieces.append("(extract(epoch FROM d.last_updated) * 1000000)::bigint")
         else:
             pieces.append(f"d.fields -> %(tie{i})s::text")
             names[f"tie{i}"] = tie

@@ -12,8 +12,9 @@ PART = 255
 MOST_BYTES = 900_000
 """Bytes of different words of one document; a tsvector holds a mebibyte."""
 
-LONGEST = 255
-"""Characters of a token; a longer one is indexed by its digest (PostgreSQL leaves it out)."""
+LONGEST = 240
+"""Characters of a stem; a longer one is indexed by its digest, as PostgreSQL does not stem a word
+of more than 1,000 bytes and leaves out one of more than 2,046."""
 
 MARK = "\u01c1"
 """A letter of some languages of Africa, put before tokens that PostgreSQL's parser would cut."""
@@ -29,16 +30,24 @@ def words_for(text: str) -> list[str]:
     and digits, nor keeps one whole that begins like a number (``12e4th``): these are stemmed here
     and, where they begin with a digit, marked.
     """
+    return [word for word, _ in words_and_terms(text)]
+
+
+def words_and_terms(text: str) -> list[tuple[str, str]]:
+    """Return the tokens of a text as `words_for` does, each with the term of the index in memory.
+
+    Sums of scores are made in the order of those terms.
+    """
     return [_word(token) for token in tokenize(text)]
 
 
-def _word(token: str) -> str:
-    if len(token) > LONGEST or not _is_read_whole(token):
-        return MARK + sha256(token.encode()).hexdigest()
-    if _PLAIN.fullmatch(token):
-        return token
+def _word(token: str) -> tuple[str, str]:
     term = _analyzer.term(token) or token
-    return MARK + term if term[0].isdigit() else term
+    if len(term) > LONGEST or not _is_read_whole(term):
+        return MARK + sha256(term.encode()).hexdigest(), term
+    if _PLAIN.fullmatch(token):
+        return token, term
+    return MARK + term if term[0].isdigit() else term, term
 
 
 def _is_read_whole(token: str) -> bool:

@@ -8,13 +8,17 @@ CREATE TABLE layout (
 
 -- `words` unites the terms of all weighted fields, without places, to find candidates by.
 -- `facets` holds what hard filters compare: {"field": {"text": [...], "number": [...], "read": [...]}}.
+-- `last_updated` orders; `updated_as` and `updated_facet` hold the same as it was given, and what of
+-- it filters compare, both under its name. A count or a date that was never given is missing.
 CREATE TABLE document (
     doc_id text COLLATE "C" PRIMARY KEY CHECK (doc_id <> ''),
     fields jsonb NOT NULL,
     facets jsonb NOT NULL DEFAULT '{}',
     words tsvector NOT NULL DEFAULT '',
-    settlement_count bigint NOT NULL DEFAULT 0 CHECK (settlement_count >= 0),
-    last_updated timestamptz,
+    settlement_count bigint CHECK (settlement_count >= 0),
+    last_updated timestamptz CHECK (isfinite(last_updated)),
+    updated_as jsonb NOT NULL DEFAULT '{}',
+    updated_facet jsonb NOT NULL DEFAULT '{}',
     content_sha256 text NOT NULL
 );
 CREATE INDEX document_words ON document USING gin (words);
