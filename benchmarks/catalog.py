@@ -165,51 +165,53 @@ def in_postgres(n: int, n_queries: int, dsn: str) -> dict[str, Any]:
     """Measure the catalog in PostgreSQL."""
     from searchmark.retrieval.postgres.catalog import PostgresCatalog
     from searchmark.retrieval.postgres.connection import Database, scratch_schema
-    from searchmark.retrieval.postgres.documents import seed
-    from searchmark.retrieval.postgres.migrating import migrate
-    from searchmark.retrieval.postgres.worker import Pace, adopt, work
-    from searchmark.systems.catalog_postgres import documents_of
 
     corpus, queries, encoder = films(n), asked(n_queries), load_encoder()
     encode_query(encoder, "warm")
     before = psutil.Process().memory_info().rss
     with scratch_schema(dsn) as schema, Database(dsn, schema) as database:
-        migrate(database)
-        with database.connection() as connection:
-            adopt(connection, encoder)
-        documents = documents_of(corpus)
-
-        def told(tally: Any, left: Any) -> None:
-            if tally.n_done % 1024 < 64:
-                say(f"embedded {tally.n_done:,} of {n:,}")
-
-        pace = Pace(batch=64, drain=True)
-        seeding, _ = timed("seeding", lambda: seed(database, documents, LAYOUT))
-        draining, _ = timed(
-            "draining", lambda: work(database, encoder, stop=Event(), pace=pace, tell=told)
-        )
-        with database.connection() as connection:
-            connection.execute("VACUUM ANALYZE")  # as autovacuum does a minute later
+        filling = filled(database, corpus, encoder)
         catalog = PostgresCatalog(database, LAYOUT, encoder)
         found = measure(dict.fromkeys(get_args(Mode), catalog), queries)
         grown = psutil.Process().memory_info().rss - before
         with database.connection() as connection:
-            row = connection.execute(
-                "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class AS c"
-                " JOIN pg_namespace AS n ON n.oid = relnamespace"
-                " WHERE nspname = %s AND relkind = 'r'",
-                (schema,),
-            ).fetchone()
-            server = server_memory(connection)
-        size = float(row[0]) if row else 0.0
-    return {
-        **found,
-        "seeding": seeding,
-        "draining": draining,
-        "memory": grown,
-        "size": size,
-        "server": server,
-    }
+            size, server = size_on_disk(connection, schema), server_memory(connection)
+    return {**found, **filling, "memory": grown, "size": size, "server": server}
+
+
+def filled(database: Any, corpus: Corpus, encoder: Any) -> dict[str, float]:
+    """Put the documents in and embed them by one worker; return the seconds of both."""
+    from searchmark.retrieval.postgres.documents import seed
+    from searchmark.retrieval.postgres.migrating import migrate
+    from searchmark.retrieval.postgres.worker import Pace, adopt, work
+    from searchmark.systems.catalog_postgres import documents_of
+
+    def told(tally: Any, left: Any) -> None:
+        if tally.n_done % 1024 < 64:
+            say(f"embedded {tally.n_done:,} of {len(corpus):,}")
+
+    migrate(database)
+    with database.connection() as connection:
+        adopt(connection, encoder)
+    documents = documents_of(corpus)
+    seeding, _ = timed("seeding", lambda: seed(database, documents, LAYOUT))
+    pace = Pace(batch=64, drain=True)
+    draining, _ = timed(
+        "draining", lambda: work(database, encoder, stop=Event(), pace=pace, tell=told)
+    )
+    with database.connection() as connection:
+        connection.execute("VACUUM ANALYZE")  # as autovacuum does a minute later
+    return {"seeding": seeding, "draining": draining}
+
+
+def size_on_disk(connection: Any, schema: str) -> float:
+    """Return the bytes of a schema's tables with their indexes."""
+    row = connection.execute(
+        "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class AS c"
+        " JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r'",
+        (schema,),
+    ).fetchone()
+    return float(row[0]) if row else 0.0
 
 
 def server_memory(connection: Any) -> float:
