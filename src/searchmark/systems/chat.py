@@ -23,6 +23,9 @@ from searchmark.systems.template import fill_text, template_problem
 PLACES = ("catalog", "form", "k", "shown")
 """Placeholders of a prompt."""
 
+Optional = Literal["max_tokens", "seed", "stream", "temperature"]
+"""Keys of a request that a server can do without."""
+
 KEY = "documents"
 """The name of the list in the model's answer."""
 
@@ -47,8 +50,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     at `max_document_characters`; a catalog longer than `max_catalog_characters` is refused.
     `answer` says whether the model names documents by their number in the list or by their id,
     `unknown` what becomes of one that is not in the catalog, `format` how the form of the answer is
-    asked for. `prompt` is a text file instead of ours; `extra` goes into every request,
-    `max_bytes` is the longest answer that is read. `tags` says what it is: lexical, vector, hybrid.
+    asked for. `prompt` is a text file instead of ours; `extra` goes into every request, the keys in
+    `leave_out`, which some models refuse, into none. `max_bytes` is the longest answer that is
+    read. `tags` says what it is: lexical, vector, hybrid.
     """
 
     url: str
@@ -65,6 +69,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     seed: int | None = 0
     max_tokens: int | None = 1000
     extra: dict[str, Any] = {}
+    leave_out: list[Optional] = []
     max_bytes: int = 10_000_000
     tags: list[Tag] = []
 
@@ -114,6 +119,8 @@ class ChatSystem:
         if config.format == "schema":
             schema = {"name": "ranking", "strict": True, "schema": self._schema(k)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        for key in config.leave_out:
+            body.pop(key, None)
         return {**body, **config.extra}
 
     def _schema(self, k: int) -> dict[str, Any]:

@@ -86,6 +86,24 @@ def test_the_whole_catalog_stands_in_the_prompt_and_the_query_alone_behind_it(
     assert schema["properties"]["documents"] == {"type": "array", "items": items, "maxItems": 2}
 
 
+def test_what_a_model_refuses_is_not_sent(
+    ask: Callable[..., Answer], bodies: list[Any], tmp_path: Path
+) -> None:
+    ask("[1]", format="none")
+    usual = {"model", "messages", "temperature", "seed", "max_tokens", "stream"}
+    assert set(bodies[0][1]) == usual
+    out = ["max_tokens", "temperature", "seed", "stream"]
+    ask("[1]", format="none", leave_out=out, extra={"max_completion_tokens": 9, "seed": 4})
+    given = bodies[1][1]
+    assert set(given) == {"model", "messages", "max_completion_tokens", "seed"}
+    assert (given["max_completion_tokens"], given["seed"]) == (9, 4)  # what is extra is sent
+    with (
+        pytest.raises(msgspec.ValidationError, match="messages"),
+        opened(tmp_path, leave_out=["messages"]),
+    ):
+        pass
+
+
 def test_picks_are_hits_and_the_first_bears_the_tokens(ask: Callable[..., Answer]) -> None:
     answer = ask('{"documents": [3, 1]}')
     assert [(h.doc_id, h.score, h.tokens) for h in answer.hits] == [

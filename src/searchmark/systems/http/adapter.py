@@ -11,6 +11,7 @@ import msgspec
 
 from searchmark.data.files import sha256
 from searchmark.errors import InputError, SystemFailedError
+from searchmark.systems.http.address import parameters_problem
 from searchmark.systems.http.config import Config, Settled, settle, with_body
 from searchmark.systems.http.credentials import basic_header, bearer_header, credential
 from searchmark.systems.http.paging import Page, Paging, cursor_of
@@ -113,6 +114,7 @@ def open_http(name: str, config: Config, context: Context) -> Iterator[System]:
     embed = None
     if "embedding" in settled.template.placeholders():
         embed, identity["model"] = open_query_model(config.model or "", context.folder)
+    _check_base(config, context.secrets)
     headers = _headers(settled, context.secrets)
     template = replace(settled.template, headers={**_usual(settled), **settled.template.headers})
     request = open_request(template, context.secrets, headers)
@@ -130,6 +132,15 @@ def open_http(name: str, config: Config, context: Context) -> Iterator[System]:
         )
     finally:
         wire.manager.clear()
+
+
+def _check_base(config: Config, secrets: Secrets) -> None:
+    """Refuse a base whose variables bring parameters, behind which the preset's path is lost."""
+    if config.base is None or config.url is not None:
+        return
+    told = parameters_problem(secrets.expand(config.base, key="base"))
+    if told is not None:
+        raise InputError(f"base: '{config.base}' {told}", fix="write them under params")
 
 
 def read_template(path: Path, settled: Settled) -> Any:

@@ -9,6 +9,7 @@ from searchmark.systems.http.address import (
     address_problem,
     header_name_problem,
     header_problem,
+    parameters_problem,
     proxy_problem,
     repeated,
     written_problem,
@@ -118,6 +119,8 @@ def _address(config: Config, url: str) -> Iterator[Problem]:
         return
     if (told := written_problem(url, address_problem)) is not None:
         yield Problem(key, told)
+    if key == "base" and (told := written_problem(config.base or "", parameters_problem)):
+        yield Problem(key, f"{told}; write them under params")
     if re.search(r"%(?![0-9A-Fa-f]{2})", bare):
         yield Problem(key, "a '%' is written as %25 in an address")
     if "#" in bare:

@@ -1,15 +1,17 @@
 """What is wrong with a table of ``use = "http"`` is told before anything is sent."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
+import polars as pl
 import pytest
 
+from searchmark.data import Corpus
+from searchmark.errors import InputError, Problem
 from searchmark.project import project_schema
 from searchmark.project.entries import decode_systems
-
-if TYPE_CHECKING:
-    from searchmark.errors import Problem
+from searchmark.systems.pool import Pool
 
 GOOD = {"use": "http", "url": "http://h/s?q={query}&n={k}", "ids": "hits[].id"}
 
@@ -126,6 +128,31 @@ def test_what_a_preset_needs() -> None:
         "model": "is missing: the request holds {embedding}"
     }
     assert "is no http://" in problems(preset="searchmark", base="h:80", **bare)["base"]
+
+
+@pytest.mark.parametrize("end", ["/?x=1", "?x", "/a#b", "/?x=${X}"])
+def test_behind_a_base_with_parameters_no_path_can_stand(end: str) -> None:
+    found = problems(preset="searchmark", base=f"http://h{end}", url=None, ids=None)
+    assert "behind which no path can stand" in found["base"] or "'#'" in found["base"]
+
+
+@pytest.mark.parametrize("base", ["${BASE_OF_IT}", "http://h/${BASE_OF_IT}"])
+def test_parameters_that_a_variable_brings_into_a_base(
+    base: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = {"use": "http", "preset": "searchmark", "base": base}
+    told: list[Problem] = []
+    entries = decode_systems({"api": table}, told)
+    assert told == []
+    corpus = Corpus(pl.DataFrame({"doc_id": ["a"], "text": ["a"]}))
+    for value, is_right in (("http://h/?x=1", False), ("http://h", True)):
+        monkeypatch.setenv("BASE_OF_IT", value)
+        with Pool(entries, corpus, folder=tmp_path, cache=tmp_path) as pool:
+            if is_right:
+                pool.open("api")
+                continue
+            with pytest.raises(InputError, match=r"base: .* behind which no path can stand"):
+                pool.open("api")
 
 
 def test_the_schema_knows_the_kind() -> None:
