@@ -155,22 +155,6 @@ def _written_out(character: str) -> str:
     return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
 
 
-def visible(text: str) -> str:
-    """Return text of others as it can be shown: what a terminal would obey is written out."""
-    if text.isprintable():
-        return text
-    shown = (c if c.isprintable() or c in _JOINERS else _written_out(c) for c in text)
-    return "".join(shown)
-
-
-_JOINERS = "\u200c\u200d"
-"""Signs without width that some scripts need between letters."""
-
-
-def _written_out(character: str) -> str:
-    return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
-
-
 def described(error: BaseException) -> str:
     """Return type and message of whatever was raised, on one line; a message may fail itself."""
     name = type(error).__name__

@@ -239,8 +239,11 @@ def test_generations_never_mix(queue: Queue) -> None:
     whole = catalog.search("aaaa", 10, mode="dense")
     assert not whole.is_partial
     assert sorted(f.doc_id for f in whole.found) == ids
-    # "nnnn" shares no letter with the query; its old vector would make it 1 as well
-    assert {f.doc_id for f in whole.found if f.score == 1} == {"d000"}
+    # a document's score is that of the nearer one of its two texts, by the new model alone
+    own = ["aaaa", "bbbb", "nnnn", "oooo"]
+    near = (new.encode(texts_of(own)) @ new.encode(["aaaa"])[0]).reshape(2, 4).max(axis=0)
+    expected = dict(zip(ids, near.astype(float), strict=True))
+    assert {f.doc_id: f.score for f in whole.found} == pytest.approx(expected, abs=1e-6)
     assert whole.found[0].doc_id == "d000"
     kept = queue.sql(
         "SELECT doc_id, vector::text FROM embedding JOIN generation USING (generation_id)"
