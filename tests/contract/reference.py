@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 import urllib3
 
-from searchmark.errors import SystemFailedError, SystemTimeoutError
+from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
 from searchmark.systems.protocol import Answer, Context, Hit, Kind, Query, System
 
 
@@ -149,7 +149,9 @@ class ReferenceSystem:
         if self.has("always says that it may pass"):
             may_pass = True
         said = f"status {response.status}: {self._said(raw)}"
-        return self._failed(said, retry=may_pass, after_s=self._after(response))
+        error = self._failed(said, retry=may_pass, after_s=self._after(response))
+        error.busy = response.status == 429 and not self.has("takes 429 for any failure")
+        return error
 
     def _after(self, response: urllib3.BaseHTTPResponse) -> float | None:
         given = response.headers.get("Retry-After")
@@ -235,6 +237,10 @@ class ReferenceSystem:
 
 @contextmanager
 def open_reference(name: str, config: Config, context: Context) -> Iterator[System]:
+    if config.fault == "cannot be opened":
+        raise InputError("there is no such shop")
+    if config.fault == "refuses batches" and context.calls.batch > 1:
+        raise InputError("one query at a time")
     host, _, port = config.url.removeprefix("http://").partition(":")
     pool = urllib3.HTTPConnectionPool(host, int(port), maxsize=8)
     system = ReferenceSystem(name, config, context, pool)

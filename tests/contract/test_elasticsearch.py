@@ -1,43 +1,30 @@
 """The elasticsearch kind keeps the contract, singly and in batches."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from searchmark.testing import TOKEN, Behaviour, MisbehavingServer, Plan, cases
+from searchmark.testing import TOKEN, MisbehavingServer, ServerSubject, cases
 
 pytest.importorskip("elasticsearch")
 
 
-class Elasticsearch:
-    """An engine that speaks the query DSL."""
-
-    cannot: Mapping[Behaviour, str] = {}
-    use = "elasticsearch"
-
-    def __init__(self, server: MisbehavingServer) -> None:
-        self.server = server
-
-    def tables(self, folder: Path) -> Mapping[str, Mapping[str, Any]]:
-        secret = {"bearer": "${" + TOKEN + "}"}
-        table = {"use": self.use, "hosts": self.server.url, "index": "i", "fields": ["text"]}
-        return {"subject": {**table, **secret}}
-
-    def behave(self, plan: Plan) -> None:
-        self.server.behave(plan)
-
-    def received(self) -> Sequence[str]:
-        return self.server.queries()
-
-
 @pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
+def subject() -> Iterator[ServerSubject]:
     with MisbehavingServer("opensearch") as server:
-        yield server
+        yield ServerSubject(
+            server,
+            {
+                "use": "elasticsearch",
+                "hosts": server.url,
+                "index": "i",
+                "fields": ["text"],
+                "bearer": "${" + TOKEN + "}",
+            },
+        )
 
 
-@pytest.mark.parametrize("case", cases(Elasticsearch))
-def test_contract(case: Any, server: MisbehavingServer) -> None:
-    case(Elasticsearch(server))
+@pytest.mark.parametrize("case", cases(ServerSubject))
+def test_contract(case: Any, subject: ServerSubject) -> None:
+    case(subject)

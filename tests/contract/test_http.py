@@ -1,41 +1,19 @@
 """The http kind keeps the contract, by GET with parameters and by POST with a JSON body."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from searchmark.testing import TOKEN, Behaviour, MisbehavingServer, Plan, cases
+from searchmark.testing import TOKEN, MisbehavingServer, ServerSubject, cases
 
 READ = {"ids": "hits[].id", "scores": "hits[].score", "partial": "partial", "total": "total"}
 SECRET = {"bearer": "${" + TOKEN + "}"}
 
-
-class Http:
-    """An engine that answers JSON over HTTP."""
-
-    cannot: Mapping[Behaviour, str] = {}
-    request: Mapping[str, Any] = {"params": {"q": "{query}"}}
-
-    def __init__(self, server: MisbehavingServer) -> None:
-        self.server = server
-
-    def tables(self, folder: Path) -> Mapping[str, Mapping[str, Any]]:
-        table = {"use": "http", "url": self.server.url + "/search", **READ, **SECRET}
-        return {"subject": {**table, **self.request}}
-
-    def behave(self, plan: Plan) -> None:
-        self.server.behave(plan)
-
-    def received(self) -> Sequence[str]:
-        return self.server.queries()
-
-
-class Posted(Http):
-    """The same, asked by a JSON body."""
-
-    request: Mapping[str, Any] = {"body": {"q": "{query}", "size": "{k}"}}
+REQUESTS = {
+    "parameters": {"params": {"q": "{query}"}},
+    "a body": {"body": {"q": "{query}", "size": "{k}"}},
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +22,8 @@ def server() -> Iterator[MisbehavingServer]:
         yield server
 
 
-@pytest.mark.parametrize("case", cases(Http))
-def test_contract(case: Any, server: MisbehavingServer) -> None:
-    case(Http(server))
-
-
-@pytest.mark.parametrize("case", cases(Posted))
-def test_contract_with_a_body(case: Any, server: MisbehavingServer) -> None:
-    case(Posted(server))
+@pytest.mark.parametrize("request_by", REQUESTS)
+@pytest.mark.parametrize("case", cases(ServerSubject))
+def test_contract(case: Any, request_by: str, server: MisbehavingServer) -> None:
+    table = {"use": "http", "url": server.url + "/search", **READ, **SECRET}
+    case(ServerSubject(server, {**table, **REQUESTS[request_by]}))

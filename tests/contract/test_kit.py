@@ -1,16 +1,27 @@
 """The kit itself: an adapter that keeps the contract passes, each broken rule is noticed."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
+from searchmark.errors import InputError
 from searchmark.systems import SYSTEMS, pacing
-from searchmark.testing import Behaviour, Case, MisbehavingServer, Plan, cases, failing, left_out
+from searchmark.systems.protocol import Kind
+from searchmark.testing import (
+    Behaviour,
+    Case,
+    MisbehavingServer,
+    ServerSubject,
+    cases,
+    failing,
+    left_out,
+)
 from searchmark.testing.contract import CASES
 
 CAUGHT = {
@@ -47,6 +58,7 @@ CAUGHT = {
         "run_never_tries_again[forbidden]",
     ],
     "reads no Retry-After": ["reads_retry_after", "run_honours_retry_after"],
+    "takes 429 for any failure": ["run_survives_a_storm"],
     "reads no dates": ["reads_retry_after_dates"],
     "tells secrets": [
         "is_a_failure[forbidden]",
@@ -74,22 +86,11 @@ CAUGHT = {
 """Fault of the reference adapter -> cases that have to notice it."""
 
 
-class ReferenceSubject:
-    cannot: Mapping[Behaviour, str] = {}
-
-    def __init__(self, server: MisbehavingServer, fault: str = "") -> None:
-        self.server, self.fault = server, fault
-
-    def tables(self, folder: Path) -> Mapping[str, Mapping[str, Any]]:
+class ReferenceSubject(ServerSubject):
+    def __init__(self, server: MisbehavingServer, fault: str = "", **keys: Any) -> None:
         token = "${SEARCHMARK_CONTRACT_TOKEN}"
-        table = {"use": "reference", "url": self.server.url, "token": token, "fault": self.fault}
-        return {"subject": table}
-
-    def behave(self, plan: Plan) -> None:
-        self.server.behave(plan)
-
-    def received(self) -> Sequence[str]:
-        return self.server.queries()
+        table = {"use": "reference", "url": server.url, "token": token, "fault": fault, **keys}
+        super().__init__(server, table)
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +174,33 @@ def test_what_is_left_out_is_listed_with_its_reason() -> None:
         "run_keeps_secrets[html]": "it speaks no HTTP",
     }
     assert names == {case.name for case in CASES} - set(left_out(NoPages))
+
+
+def case_of(name: str) -> Case:
+    return next(c for c in CASES if c.name == name)
+
+
+@pytest.mark.parametrize("name", ["batches_keep_their_order", "fails_in_batches[error_500]"])
+def test_cases_of_batches_pass_only_where_batches_alone_are_refused(
+    name: str, server: MisbehavingServer, reference: ModuleType
+) -> None:
+    with pytest.raises(InputError, match="no such shop"):
+        case_of(name)(ReferenceSubject(server, "cannot be opened"))
+    case_of(name)(ReferenceSubject(server, "refuses batches"))
+
+
+def test_an_adapter_without_a_limit_of_an_answer_has_to_say_why(
+    server: MisbehavingServer, reference: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(msgspec.Struct, frozen=True):
+        url: str
+        token: str
+        fault: str = ""
+
+    monkeypatch.setattr(reference, "REFERENCE", Kind(Endless, reference.open_reference))
+    with pytest.raises(AssertionError, match=r"no key 'max_bytes' .* say in `cannot` why"):
+        case_of("bounds_an_answer")(ReferenceSubject(server))
+
+
+def test_a_limit_above_what_the_case_sends_is_as_good(server: MisbehavingServer) -> None:
+    case_of("bounds_an_answer")(ReferenceSubject(server, max_bytes=50_000_000))

@@ -1,35 +1,25 @@
 """The contract kit: what every adapter passes, against an engine that misbehaves on command.
 
 An adapter is tested through a *subject*: an object that starts an engine it can command, and tells
-which table of a project file reaches it. Everything else is here::
+which table of a project file reaches it. For an engine that is asked by HTTP there is one::
 
     import pytest
-    from searchmark.testing import MisbehavingServer, Plan, cases
+    from searchmark.testing import MisbehavingServer, ServerSubject, cases
 
-    class Subject:
+    class Subject(ServerSubject):
         cannot = {}                       # behaviours it cannot show, each with the reason
-
-        def __init__(self, server):
-            self.server = server
-
-        def tables(self, folder):         # the first one is examined; folder is the project's
-            url = self.server.url + "/search?q={query}"
-            return {"subject": {"use": "http", "url": url, "ids": "hits[].id"}}
-
-        def behave(self, plan: Plan):     # may be called at any time, also while it is open
-            self.server.behave(plan)
-
-        def received(self):               # query texts that came since the last `behave`
-            return self.server.queries()
 
     @pytest.fixture(scope="module")
     def subject():
         with MisbehavingServer("json") as server:
-            yield Subject(server)
+            url = server.url + "/search?q={query}"
+            yield Subject(server, {"use": "http", "url": url, "ids": "hits[].id"})
 
     @pytest.mark.parametrize("case", cases(Subject))
     def test_contract(case, subject):
         case(subject)
+
+`Subject` says what one of your own has to be, for an engine that is a function or a program.
 
 Nothing here imports pytest: a case is a plain callable that raises AssertionError.
 """
@@ -43,7 +33,7 @@ if TYPE_CHECKING:
     from searchmark.testing.noticeboard import Noticeboard
     from searchmark.testing.plan import FAILURES, Behaviour, Plan, Row, echo_ids
     from searchmark.testing.server import MisbehavingServer
-    from searchmark.testing.subject import TOKEN, Subject, opened, run
+    from searchmark.testing.subject import TOKEN, ServerSubject, Subject, opened, run
 
 _LAZY = {
     "DIALECTS": "dialects",
@@ -57,6 +47,7 @@ _LAZY = {
     "Plan": "plan",
     "Request": "dialects",
     "Row": "plan",
+    "ServerSubject": "subject",
     "Subject": "subject",
     "cases": "contract",
     "echo_ids": "plan",
@@ -78,6 +69,7 @@ __all__ = [
     "Plan",
     "Request",
     "Row",
+    "ServerSubject",
     "Subject",
     "cases",
     "echo_ids",

@@ -51,6 +51,7 @@ SINGLE: tuple[tuple[Callable[[Subject], None], Behaviour], ...] = (
     (failing.reads_retry_after_dates, B.TOO_MANY_DATE),
     (tidiness.leaves_nothing_open, B.ANSWERS),
     (running.run_honours_retry_after, B.TOO_MANY),
+    (running.run_survives_a_storm, B.TOO_MANY),
     (running.run_mixes_nothing_up, B.ECHO),
 )
 """Checks with the behaviour that they need."""

@@ -64,6 +64,23 @@ def run_honours_retry_after(subject: Subject) -> None:
     assert took >= 0.95, f"the engine asked for a second's rest, and was called after {took:.2f} s"
 
 
+def run_survives_a_storm(subject: Subject) -> None:
+    """Check that an engine that refuses calls for a while, saying for how long or not, loses none.
+
+    More calls are refused than `retries` would allow each query.
+    """
+    for after_s, times, retries in ((0.1, 40, 3), (None, 12, 1)):
+        subject.behave(Plan(Behaviour.TOO_MANY, ("a", "b"), times=times, after_s=after_s))
+        ran = run(subject, MANY, concurrency=8, retries=retries)
+        lost = [c for c in ran.calls if (c.status, c.doc_ids) != ("ok", ["a", "b"])]
+        asked = "no time" if after_s is None else f"{after_s} s of rest"
+        assert len(ran.calls) == len(MANY) and not lost, (
+            f"an engine answered 429 to {times} calls, asked for {asked} and then answered well, "
+            f"but {len(lost)} of {len(MANY)} queries failed: a 429 is a failure with retry, busy "
+            f"and, where the engine says it, after_s. {lost[0].error if lost else ran.said}"
+        )
+
+
 def run_mixes_nothing_up(subject: Subject) -> None:
     """Check that at a concurrency of eight every query is recorded with its own answer."""
     subject.behave(Plan(Behaviour.ECHO))

@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_args
 
 import polars as pl
+from msgspec.structs import fields
 
 from searchmark.data import Corpus
 from searchmark.errors import InputError, Problem, SearchmarkError
@@ -22,6 +23,7 @@ from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import BatchSystem, Context, Entry, Kind, System
 from searchmark.systems.secrets import Secrets
 from searchmark.testing.plan import Behaviour, Plan
+from searchmark.testing.server import MisbehavingServer
 
 TOKEN = "SEARCHMARK_CONTRACT_TOKEN"
 """The variable of the environment that holds a secret during every case: a table that sends one
@@ -59,6 +61,36 @@ class Subject(Protocol):
         ...
 
 
+class ServerSubject:
+    """An adapter that asks a `MisbehavingServer`, by the table of a project file.
+
+    A subclass says in `cannot` what this engine cannot show.
+    """
+
+    cannot: Mapping[Behaviour, str] = {}
+
+    def __init__(
+        self,
+        server: MisbehavingServer,
+        table: Mapping[str, Any],
+        **others: Mapping[str, Any],
+    ) -> None:
+        """Examine the system of `table`; `others` are systems that it is made of, by name."""
+        self.server, self.table, self.others = server, table, others
+
+    def tables(self, folder: Path) -> Mapping[str, Mapping[str, Any]]:
+        """Return the tables of the project file."""
+        return {"subject": self.table, **self.others}
+
+    def behave(self, plan: Plan) -> None:
+        """Tell the server."""
+        self.server.behave(plan)
+
+    def received(self) -> Sequence[str]:
+        """Return the query texts that reached the server."""
+        return self.server.queries()
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """A run over queries: its calls, and everything it said and left on disk."""
@@ -92,9 +124,38 @@ def opened_for_batches(subject: Subject, n: int) -> Iterator[BatchSystem | None]
     """Open the bare adapter for batches of `n`; gives None where it knows none, or refuses them."""
     with ExitStack() as stack:
         found: System | None = None
-        with suppress(InputError):
+        try:
             found = stack.enter_context(opened(subject, batch=n))
+        except InputError:
+            with opened(subject):  # if it is only batches that it refuses
+                pass
         yield cast("BatchSystem", found) if hasattr(found, "search_many") else None
+
+
+@contextmanager
+def opened_with_limit(subject: Subject, n: int) -> Iterator[System | None]:
+    """Open the bare adapter with an answer's limit of `n` bytes; gives None where it has no key.
+
+    The key `max_bytes` stands in the table of the system, or in a table within that.
+    """
+    kind = kind_of(subject)
+    limits: dict[str, Any] = {"max_bytes": n}
+    if "max_bytes" not in kind.config.__struct_fields__:
+        with TemporaryDirectory() as folder:
+            table = next(iter(subject.tables(Path(folder)).values()))
+        within = [f.name for f in fields(kind.config) if f.name in table and _is_limited(f.type)]
+        limits = {name: {**table[name], "max_bytes": n} for name in within}
+    if not limits:
+        yield None
+        return
+    with opened(subject, **limits) as system:
+        yield system
+
+
+def _is_limited(annotation: Any) -> bool:
+    """Tell whether a key holds a table with `max_bytes`; a table may be left out."""
+    kinds = (annotation, *get_args(annotation))
+    return any("max_bytes" in getattr(kind, "__struct_fields__", ()) for kind in kinds)
 
 
 @contextmanager
