@@ -1,6 +1,7 @@
 """Runs on PostgreSQL that are ended from outside: nothing stays, and the exit code says by what."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +50,25 @@ SEEDING = SLOW.format(module="documents", name="upsert")
 DROPPING = SLOW.format(module="connection", name="_drop")
 
 
+WAITING = """
+import sys
+from searchmark.retrieval.postgres.catalog import PostgresCatalog
+inner, asked = PostgresCatalog.search, []
+
+def search(self, text, *given, **named):
+    asked.append(text)
+    if len(asked) == 3:
+        print("at it", flush=True)
+        sys.stdin.readline()
+    return inner(self, text, *given, **named)
+
+PostgresCatalog.search = search
+from searchmark.cli.main import main
+sys.argv = ["searchmark", "run", sys.argv[1]]
+main()
+"""
+
+
 def write_project(folder: Path, keys: str = "") -> Path:
     (folder / "corpus.jsonl").write_text(
         '{"_id": "rain", "serviceName": "R", "tags": "r", "description": "rain", "resource": "r",'
@@ -73,6 +93,7 @@ def begin(folder: Path, program: str, dsn: str) -> "subprocess.Popen[str]":
         [sys.executable, "-c", program, str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE,
         text=True,
         env={**os.environ, "DATABASE_URL": dsn},
         start_new_session=True,
@@ -156,6 +177,27 @@ def test_code_under_test_does_not_keep_a_signal(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, "ended by SIGTERM" in said) == (143, True), said
+
+
+def test_a_server_that_is_killed_and_comes_back_costs_a_run_nothing(
+    tmp_path: Path, own_postgres_server: PostgresServer
+) -> None:
+    write_project(tmp_path)
+    lines = [f'{{"_id": "q{i}", "text": "rain"}}\n' for i in range(1, 7)]
+    (tmp_path / "queries.jsonl").write_text("".join(lines))
+    process = begin(tmp_path, WAITING, own_postgres_server.dsn)
+    own_postgres_server.kill()
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    time.sleep(0.5)  # for the run to ask in vain
+    own_postgres_server.start()
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    # five calls after the warm-up, of which none failed, took too long or found nothing
+    assert re.search(r"^ catalog +5 .* 0 +0 +0 +-$", out, re.MULTILINE), out
+    assert re.fullmatch(r"catalog: results in \S+\n", said), said
+    assert scratches(own_postgres_server.dsn) == []
 
 
 RUN = Path("examples") / "demo-postgres" / "run.py"

@@ -1,5 +1,6 @@
 """Connections to one schema of a PostgreSQL database, and the scratch schemas of evaluations."""
 
+import logging
 import os
 import re
 import socket
@@ -49,6 +50,9 @@ SETTINGS = {
 _SET = (
     "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS t (name, value)"
 )
+
+_UNHEARD = logging.NullHandler()
+"""Whoever asks is told why there is no connection; the pool's tries are for those who listen."""
 
 _KEEP = "SELECT pg_advisory_lock_shared(hashtextextended(%s, 0))"
 _TRY = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
@@ -117,6 +121,7 @@ class Database:
     def __enter__(self) -> "Database":
         """Return the database; the schema may not be there yet."""
         connect(self.dsn).close()  # a pool would go on trying in the background and tell a log
+        logging.getLogger("psycopg.pool").addHandler(_UNHEARD)
         self._pool.open(wait=False)
         return self
 
