@@ -6,9 +6,10 @@ test ended, answers kept.
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import current_thread, main_thread
+from threading import Timer, current_thread, main_thread
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -17,6 +18,9 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 SAME_WISH_S = 2.0
 """A signal that comes again so soon is the same wish: wrappers and terminals send some twice."""
+
+AGAIN_S = 0.05
+"""After so long a signal is sent again that came where nothing can be interrupted."""
 
 INTERRUPTED = 128 + signal.SIGINT
 """What shells give for a command that was interrupted."""
@@ -47,6 +51,14 @@ class Ending:
         if self.number is not None and monotonic() - self._since > SAME_WISH_S:
             _exit(128 + self.number)
 
+    def swallowed(self, told: "sys.UnraisableHookArgs") -> bool:
+        """Take the signal again where Python dropped what it raised, as in a ``__del__``."""
+        if self.number is None or not isinstance(told.exc_value, KeyboardInterrupt):
+            return False
+        number, self.number = self.number, None
+        Timer(AGAIN_S, os.kill, (os.getpid(), number)).start()  # when the hook is left again
+        return True
+
     def code(self, code: int) -> int:
         """Return the exit code, which for an interrupted command says by which signal."""
         if code == INTERRUPTED and self.number is not None:
@@ -69,11 +81,14 @@ def listening() -> Iterator[Ending]:
     if current_thread() is main_thread():
         before = {n: signal.getsignal(n) for n in numbers()}
     ours = {n: was for n, was in before.items() if was not in (None, signal.SIG_IGN)}
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda told: None if ending.swallowed(told) else hook(told)
     for number in ours:
         signal.signal(number, ending)
     try:
         yield ending
     finally:
+        sys.unraisablehook = hook
         # Python takes its own handlers away before it ends, and a signal would change the code then
         for number, was in ours.items():
             signal.signal(number, was if ending.number is None else signal.SIG_IGN)
