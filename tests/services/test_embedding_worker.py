@@ -269,6 +269,24 @@ def test_the_command_embeds_with_the_real_model(queue: Queue, minilm: Letters) -
     assert queue.sql("SELECT count(*) FROM embedding") == [(20,)]
 
 
+def test_a_command_killed_in_its_batch_loses_nothing(queue: Queue, minilm: Letters) -> None:
+    queue.use(minilm)
+    ids = queue.add(*(f"{i} tells the weather of {'many places and ' * 60}" for i in range(64)))
+    place = {"dsn": queue.database.dsn, "schema": queue.database.schema}
+    killed = command("--batch", "40", **place)
+    until(lambda: queue.counts() == (24, 40, 0))
+    assert ended(killed, signal.SIGKILL)[0] == -9
+    assert (queue.counts(), queue.vectors()) == ((24, 40, 0), {})  # all of a batch or nothing
+    assert len(queue.claims()) == 40
+    queue.end_leases()
+    again = command("--once", **place)
+    out, said = again.communicate(timeout=120)
+    assert (again.returncode, said) == (0, "")
+    assert out == "64 documents embedded, 0 attempts failed, 0 left, 0 dead letters\n"
+    assert {doc_id for doc_id, _, _ in queue.vectors()} == set(ids)
+    assert len(queue.claims()) == 40 + 64  # the batch once more, each of it alone
+
+
 def test_dead_letters_are_told_and_tried_again(queue: Queue, minilm: Letters) -> None:
     number = queue.use(minilm)
     queue.add("Tells the weather")
