@@ -19,6 +19,8 @@ import pytest
 if TYPE_CHECKING:
     import psycopg
 
+    from .queue_catalog import Queue
+
 
 class PostgresServer:
     """A real PostgreSQL with pgvector, on a Unix socket; it can be killed and started again."""
@@ -85,6 +87,15 @@ def postgres_server() -> Iterator[PostgresServer]:
 def own_postgres_server() -> Iterator[PostgresServer]:
     """A server for a test that kills it."""
     yield from running_postgres()
+
+
+@pytest.fixture
+def queue(postgres_server: PostgresServer) -> "Iterator[Queue]":
+    """An empty catalog whose queue can be looked into."""
+    from .queue_catalog import open_queue
+
+    with open_queue(postgres_server.dsn) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from searchmark.retrieval.layout import Layout
@@ -14,6 +15,7 @@ from searchmark.retrieval.postgres.documents import upsert
 from searchmark.retrieval.postgres.generations import current, current_id
 from searchmark.retrieval.postgres.migrating import migrate
 from searchmark.retrieval.postgres.queue import Counts, counts
+from searchmark.retrieval.postgres.worker import Pace, Tally, work
 
 LAYOUT = Layout(id_field="id")
 
@@ -110,6 +112,14 @@ def open_queue(dsn: str) -> Iterator[Queue]:
         with database.connection() as connection:
             connection.execute(LOG.encode())
         yield queue
+
+
+DRAIN = Pace(poll_s=0.02, drain=True)
+
+
+def drained(queue: Queue, encoder: Any, pace: Pace = DRAIN) -> Tally:
+    """Embed all that waits."""
+    return work(queue.database, encoder, stop=Event(), pace=pace)
 
 
 def until(is_so: Callable[[], object], seconds: float = 60) -> None:

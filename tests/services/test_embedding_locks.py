@@ -17,15 +17,8 @@ from searchmark.retrieval.postgres.connection import Connection
 from searchmark.retrieval.postgres.documents import remove, upsert
 from searchmark.retrieval.postgres.vectors import Ended, Made, complete, read_contents
 
-from .conftest import PostgresServer
-from .queue_catalog import LAYOUT, Queue, open_queue, texts_of, until
+from .queue_catalog import LAYOUT, Queue, texts_of, until
 from .queue_worker import Letters
-
-
-@pytest.fixture
-def queue(postgres_server: PostgresServer) -> Iterator[Queue]:
-    with open_queue(postgres_server.dsn) as opened:
-        yield opened
 
 
 class Sessions:

@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
@@ -22,21 +22,8 @@ from searchmark.retrieval.postgres.generations import current, current_id, share
 from searchmark.retrieval.postgres.vectors import Made, complete, read_contents
 from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, adopt, work
 
-from .conftest import PostgresServer
-from .queue_catalog import LAYOUT, Queue, ended, open_queue, texts_of, until
+from .queue_catalog import DRAIN, LAYOUT, Queue, drained, ended, texts_of, until
 from .queue_worker import Letters
-
-DRAIN = Pace(poll_s=0.02, drain=True)
-
-
-@pytest.fixture
-def queue(postgres_server: PostgresServer) -> Iterator[Queue]:
-    with open_queue(postgres_server.dsn) as opened:
-        yield opened
-
-
-def drained(queue: Queue, encoder: Letters, pace: Pace = DRAIN) -> Tally:
-    return work(queue.database, encoder, stop=Event(), pace=pace)
 
 
 def words(n: int) -> list[str]:

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from threading import Event, Thread
 
 import numpy as np
@@ -22,20 +22,8 @@ from searchmark.retrieval.postgres.generations import current_id, current_key
 from searchmark.retrieval.postgres.worker import Pace, SupersededError, Tally, work
 
 from .conftest import PostgresServer
-from .queue_catalog import Queue, ended, open_queue, texts_of, until
+from .queue_catalog import DRAIN, Queue, drained, ended, open_queue, texts_of, until
 from .queue_worker import Letters
-
-DRAIN = Pace(poll_s=0.02, drain=True)
-
-
-@pytest.fixture
-def queue(postgres_server: PostgresServer) -> Iterator[Queue]:
-    with open_queue(postgres_server.dsn) as opened:
-        yield opened
-
-
-def drained(queue: Queue, encoder: Letters, pace: Pace = DRAIN) -> Tally:
-    return work(queue.database, encoder, stop=Event(), pace=pace)
 
 
 def statuses(queue: Queue) -> list[tuple[str, str, int]]:
