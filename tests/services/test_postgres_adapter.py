@@ -248,12 +248,12 @@ def test_connections_are_closed_at_the_end(
 ) -> None:
     (tmp_path / "search.sql").write_text(ECHO)
     given = context(tmp_path, postgres_server.dsn, CallPolicy())
-    before = n_connections(database)
+    wait_for(lambda: n_connections(database) == 0)  # those of the test before
     config = Config(sql="search.sql", dsn="${DATABASE_URL}")
     with POSTGRES.open("pg", config, given) as system:
         assert ids(system) == ["x"]
-        assert n_connections(database) == before + 1
-    wait_for(lambda: n_connections(database) == before)
+        assert n_connections(database) == 1
+    wait_for(lambda: n_connections(database) == 0)
 
 
 def test_a_statement_beyond_the_limit_is_ended_here_and_there(
@@ -400,3 +400,44 @@ def test_identity_tells_the_statement(open_sql: Open) -> None:
     first, same, other = open_sql(ECHO), open_sql(ECHO), open_sql(ALL)
     assert dict(first.identity) == dict(same.identity)
     assert first.identity["sql"] != other.identity["sql"]
+
+
+@pytest.fixture
+def in_latin_1(database: psycopg.Connection, postgres_server: Any) -> Iterator[str]:
+    """A database that holds its texts in another encoding than ours."""
+    database.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    yield psycopg.conninfo.make_conninfo(postgres_server.dsn, dbname="latin")
+    database.execute("DROP DATABASE latin WITH (FORCE)")
+
+
+def test_texts_are_utf_8_whatever_the_database_and_the_environment_say(
+    open_sql: Open, in_latin_1: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    assert ids(open_sql(ECHO), "世界 ü") == ["世界 ü"]
+    latin = open_sql(ECHO, dsn=in_latin_1)
+    assert ids(latin, "Zürich") == ["Zürich"]
+    with pytest.raises(SystemFailedError, match="has no equivalent in encoding"):
+        ids(latin, "世界")
+    assert ids(latin, "Genève") == ["Genève"]
+
+
+def test_a_setup_that_changes_the_encoding_is_refused(open_sql: Open) -> None:
+    told = "'setup' set client_encoding to LATIN1; leave it: texts are sent and read in UTF8"
+    with pytest.raises(InputError, match=told):
+        open_sql(ECHO, setup=["SET client_encoding = 'LATIN1'"])
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://u:hunter2@secretly@127.0.0.1:1/db",
+        "password=hunter 2secretly",
+        "postgresql://u:hunter2/secretly@127.0.0.1:1/db",
+    ],
+)
+def test_a_broken_address_is_told_without_a_piece_of_it(open_sql: Open, dsn: str) -> None:
+    with pytest.raises(InputError, match="the address of the database") as caught:
+        open_sql(ECHO, dsn=dsn)
+    assert "secretly" not in str(caught.value)
+    assert "hunter" not in str(caught.value)

@@ -41,6 +41,11 @@ class Connection:
         link.notice_handler = None  # psycopg logs notices otherwise
 
     @property
+    def encoding(self) -> str:
+        """How the server writes texts to us."""
+        return (self._link.parameter_status(b"client_encoding") or b"").decode("ascii", "replace")
+
+    @property
     def is_alive(self) -> bool:
         """Whether the server has neither closed the connection nor said that it will."""
         link = self._link

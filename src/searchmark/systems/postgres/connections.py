@@ -6,7 +6,7 @@ from math import ceil
 from threading import Lock
 
 from searchmark.errors import InputError
-from searchmark.retrieval.postgres.addresses import conninfo
+from searchmark.retrieval.postgres.addresses import ENCODING, conninfo
 from searchmark.systems.postgres import failures
 from searchmark.systems.postgres.connection import (
     FAILED,
@@ -83,6 +83,11 @@ class Connections:
             for place, sql in enumerate(("", *self._setup), -1):
                 if statement := sql or self._own:
                     self._prepare(connection, statement, place, end)
+            if connection.encoding != ENCODING:
+                raise InputError(
+                    f"the statements of 'setup' set client_encoding to {connection.encoding}",
+                    fix=f"leave it: texts are sent and read in {ENCODING}, whatever the database's",
+                )
         except BaseException:
             connection.close()
             raise
