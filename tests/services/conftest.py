@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+collect_ignore = ["engine_server.py"]  # a program, run in a process of its own
+
 if TYPE_CHECKING:
     import psycopg
 

@@ -206,7 +206,10 @@ def test_a_wrong_answer_while_indexing_ends_with_exit_3_and_goes_on_later(
     with pytest.raises(OutsideError) as caught, opened(tmp_path, server.url, batch=1):
         pass
     assert caught.value.exit_code == 3
-    assert "system 's': embedding the corpus stopped: POST http://127.0.0.1" in str(caught.value)
+    assert (
+        "system 's' cannot be opened: embedding the corpus stopped: POST http://127.0.0.1"
+        in str(caught.value)
+    )
     assert "0 vectors came for 1 texts" in str(caught.value)
     assert "the same command goes on from there" in str(caught.value)
     before, server.bodies = server.texts, []

@@ -247,7 +247,7 @@ def test_a_system_that_fails_is_run_once_and_fails_each_test_that_asks_it(
         """
     )
     done.assert_outcomes(failed=2, passed=1)
-    why = "system 'mine' failed on query 'q1', and on 2 more: RuntimeError: on\ufffd fire"
+    why = "system 'mine' failed on query 'q1', and on 2 more: RuntimeError: on\\x1b fire"
     assert done.stdout.str().count(f"\nsearchmark: {why}") == 2
     assert asked(pytester.path) == ["apple", "fruit", "rock"]
 

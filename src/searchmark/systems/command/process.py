@@ -106,6 +106,8 @@ class Processes:
         SystemTimeoutError
             It did not end in time.
         """
+        if self._is_closed:
+            raise SystemFailedError("was asked after it had been closed")
         mark = f"{self._prefix}{next(self._numbers)};"
         began = time.monotonic()
         with (
@@ -144,7 +146,7 @@ class Processes:
         """Note that a group began, or that one ended (below 0), and tell the warden."""
         with self._lock:
             if number > 0 and self._is_closed:
-                raise SystemFailedError("was asked after it had been closed")
+                raise SystemFailedError("was ended, as the run was")
             if number > 0:
                 self._under_way.add(number)
             else:
