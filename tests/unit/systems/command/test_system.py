@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import polars as pl
 import pytest
@@ -41,6 +43,12 @@ with Processes() as processes:
 """A program that runs another one as this program does."""
 
 Opened = Callable[..., System]
+
+
+@pytest.fixture(autouse=True)
+def _own_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mark what this test starts, as tests beside it start programs too."""
+    monkeypatch.setenv(MARK, f"{uuid4().hex}.")
 
 
 @pytest.fixture
@@ -76,13 +84,13 @@ def ask(system: System, text: str = "red", k: int = 10) -> list[str]:
 
 
 def marked() -> set[int]:
-    """Return the processes that a call left: each inherited the mark."""
+    """Return the processes that a call of this test left: each inherited the mark."""
     if not Path("/proc/self/environ").exists():
         pytest.skip("processes are looked for in /proc")
-    found = set()
+    found, own = set(), re.compile(f"{MARK}={os.environ[MARK]}[0-9a-f]".encode())
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if f"{MARK}=".encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+            if own.search(path.read_bytes()) and int(path.parent.name) != os.getpid():
                 found.add(int(path.parent.name))
         except OSError:
             continue
