@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -153,19 +153,27 @@ class Pair:
     memory: MemoryCatalog
     server: PostgresCatalog
     documents: dict[str, dict[str, Any]]
+    vectors: dict[str, Any] = field(default_factory=dict)
+    """What the encoder gave for a text: it is asked for each only once."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.memory, self.server))
 
     def best_text(self, doc_id: str, text: str) -> str | None:
         """Return the first of a document's texts that no other is nearer than."""
-        encoder, layout = self.server.encoder, self.server.layout
-        assert encoder is not None
+        layout = self.server.layout
         texts = [one.text for one in layout.texts(self.documents[doc_id])]
-        query = encoder.encode([extract(text, layout.constraints).text])[0]
+        query = self._vector(extract(text, layout.constraints).text)
         if not texts or not query.any():
             return None
-        return texts[int(np.argmax(np.vecdot(encoder.encode(texts), query)))]
+        nearness = np.vecdot(np.array([self._vector(one) for one in texts]), query)
+        return texts[int(np.argmax(nearness))]
+
+    def _vector(self, text: str) -> Any:
+        if text not in self.vectors:
+            assert self.server.encoder is not None
+            self.vectors[text] = self.server.encoder.encode([text])[0]
+        return self.vectors[text]
 
 
 @pytest.fixture
