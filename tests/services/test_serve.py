@@ -410,3 +410,26 @@ def test_a_lost_database_is_told_and_found_again(
             assert os.fspath(own_postgres_server.dsn) not in body["error"]
         own_postgres_server.start()
         until(lambda: get(address + SEARCH) == whole)
+
+
+def test_the_variables_of_libpq_name_the_database_of_a_service_too(
+    repository: Path,
+    tmp_path: Path,
+    postgres_server: "PostgresServer",
+    start_service: Start,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from psycopg.conninfo import conninfo_to_dict
+
+    file = postgres_project(repository, tmp_path) / "searchmark.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('dsn = "${DATABASE_URL}"\n', ""), encoding="utf-8")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    given = conninfo_to_dict(postgres_server.dsn)
+    named = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
+    variables = {v: str(given[k]) for k, v in named.items() if given.get(k)}
+    assert "PGHOST" in variables
+    kept = ("--schema", "served_by_libpq", "--fill")
+    with start_service(tmp_path, "keyword-postgres", *kept, **variables) as address:
+        assert get(address + "/health")[1]["documents"] == 102
+        assert ids(get(address + SEARCH))

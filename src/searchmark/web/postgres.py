@@ -20,6 +20,7 @@ from searchmark.systems.catalog_postgres import (
 )
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.models import open_encoder
+from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.limits import Limits
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from searchmark.retrieval.postgres.connection import Database
 
 _log = logging.getLogger(__name__)
-
-DEFAULT_DSN = "${DATABASE_URL}"
 
 WAIT_S = 2.0
 """How long a search waits for a connection to the database."""
@@ -62,7 +61,10 @@ def open_postgres(
     calls = msgspec.structs.replace(entry.calls, concurrency=1 + 2 * options.workers)
     context = replace(context, calls=calls)
     if options.fill:
-        _fill(config, entry.name, context, say)
+        key = "--dsn" if options.dsn else f"systems.{entry.name}.dsn"
+        context.secrets.note_set(LIBPQ)
+        dsn = expanded_dsn(config.dsn, context.secrets, key=key)
+        _fill(dsn, config, entry.name, context, say)
     with ExitStack() as stack:
         system = stack.enter_context(open_catalog_postgres(entry.name, config, context))
         assert isinstance(system, CatalogSystem)
@@ -106,7 +108,7 @@ def configured(entry: Entry, options: PostgresCatalogOptions) -> Config:
         raise InputError(f"--dsn: {problem.message}")
     config = msgspec.structs.replace(
         config,
-        dsn=options.dsn or config.dsn or DEFAULT_DSN,
+        dsn=catalog_dsn(options.dsn, config.dsn),
         schema=options.schema or config.schema,
     )
     if options.fill and config.schema is None:
@@ -114,7 +116,9 @@ def configured(entry: Entry, options: PostgresCatalogOptions) -> Config:
     return config
 
 
-def _fill(config: Config, name: str, context: Context, say: Callable[[str], object]) -> None:
+def _fill(
+    dsn: str, config: Config, name: str, context: Context, say: Callable[[str], object]
+) -> None:
     """Make the tables where they are missing, and put new and changed documents in."""
     try:
         from searchmark.retrieval.postgres.connection import Database
@@ -124,7 +128,6 @@ def _fill(config: Config, name: str, context: Context, say: Callable[[str], obje
         from searchmark.retrieval.postgres.worker import adopt
     except ImportError:
         raise InputError("--fill needs psycopg", fix="pip install 'searchmark[postgres]'") from None
-    dsn = context.secrets.expand(config.dsn, key="--dsn")
     assert config.schema is not None
     with Database(dsn, config.schema) as database:
         migrate(database)
