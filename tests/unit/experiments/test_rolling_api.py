@@ -237,6 +237,74 @@ def test_pages_in_a_circle_end(
     assert "page 2 of the listing leads back" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("behaves", "told"),
+    [
+        ("empty", "page 3 of the listing has no entries, and names another page to follow; does"),
+        ("repeated", "page 3 of the listing brings no new entry, and names another page to follow"),
+    ],
+)
+def test_pages_that_bring_nothing_new_end_under_ever_new_cursors(
+    address: str, catalog: Catalog, behaves: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def endless(cursor: str) -> tuple[int, Any]:
+        asked.append(cursor)
+        n = len(asked)
+        entries = [{"resource": f"e{min(n, 2)}", "title": "a"}]  # e1, then e2 for ever
+        shown = [] if behaves == "empty" and n > 2 else entries
+        # bounded here, so that a program that goes on fails the test and does not hang it
+        return 200, {"resources": shown, "nextCursor": f"c{n}" if n < 50 else None}
+
+    catalog.list = endless  # type: ignore[method-assign]
+    assert call(address) == 3
+    found = capsys.readouterr().err
+    assert told in found and found.count("\n") == 1
+    assert len(asked) == 3
+    assert history() == []
+
+
+def test_a_last_page_may_be_empty_or_repeated(address: str, catalog: Catalog) -> None:
+    pages = [["a", "b"], ["b", "c"], ["c"]]
+
+    def three(cursor: str) -> tuple[int, Any]:
+        number = int(cursor or 0)
+        shown = [{"resource": i, "title": i} for i in pages[number]]
+        return 200, {"resources": shown, "nextCursor": str(number + 1) if number < 2 else None}
+
+    catalog.list = three  # type: ignore[method-assign]
+    assert call(address) == 0
+    pages[2] = []
+    assert call(address) == 0
+    assert [h["catalog"]["n_entries"] for h in history()] == [3, 3]
+    assert [h["catalog"]["n_repeated"] for h in history()] == [2, 1]
+
+
+def test_pages_are_no_more_than_a_limit(
+    address: str, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for most, code in ((2, 3), (3, 0)):  # twelve entries, five a page
+        Path("api.toml").write_text(
+            f"""
+            [search]
+            preset = "searchmark"
+            base = "{address}"
+            [listing]
+            url = "{address}/discovery/resources"
+            params = {{ cursor = "{{cursor}}" }}
+            entries = "resources"
+            id = "resource"
+            cursor = "nextCursor"
+            max_pages = {most}
+            """
+        )
+        assert call("api.toml") == code
+    told = "the listing goes on after 2 pages (max_pages) with 10 entries; raise page_size or"
+    assert told in capsys.readouterr().err
+    assert len(history()) == 1
+
+
 def test_a_catalog_that_is_too_large_or_empty(
     address: str, catalog: Catalog, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -366,6 +434,7 @@ def test_every_problem_of_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> 
         entries = "b["
         id = "id"
         page_size = 0
+        max_pages = 0
         [texts]
         Name = "name"
         """
@@ -375,6 +444,7 @@ def test_every_problem_of_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> 
     for key in (
         *("search.retires: unknown key", "search.ids: 'a['", "search.url: no part"),
         *("listing.entries: 'b['", "listing.cursor: the request", "listing.page_size: is"),
+        "listing.max_pages: is not from 1 to 1,000,000",
         "texts.Name: 'Name' is no name",
     ):
         assert key in told

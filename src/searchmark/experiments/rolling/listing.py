@@ -77,24 +77,43 @@ def list_entries(
 
 
 def _pages(system: CalledSystem, listing: Listing, places: Places) -> Iterator[Page]:
-    """Yield pages until one is the last; each request has the place where it begins."""
-    n, number, cursor = 0, 0, None
+    """Yield pages until one is the last; each request has the place where it begins.
+
+    Every page but the last must bring an entry that none before it had, so that pages end.
+    """
+    n, cursor = 0, None
     cursors: set[object] = {None}
-    before: list[str] = []
-    while True:
+    seen: set[str] = set()
+    for number in range(listing.max_pages):
         start = {"k": listing.page_size, "offset": n, "page": listing.first_page + number}
         page = system.call(partial(_page, system, places, {**start, "cursor": cursor}))
-        ids = [entry.doc_id for entry in page.entries]
-        if (ids and ids == before) or (page.cursor in cursors and page.cursor is not None):
-            raise SystemFailedError(
-                f"page {number + 1} of the listing leads back to one before it; does the server "
-                "know the parameter that holds {offset}, {page} or {cursor}?"
-            )
+        ids = {entry.doc_id for entry in page.entries}
+        n, cursor = n + len(page.entries), page.cursor
+        is_last = _is_last(page, n, places, listing)
+        is_back = cursor is not None and cursor in cursors
+        if not is_last and (is_back or ids <= seen):
+            raise SystemFailedError(_endless(number + 1, page, is_back=is_back))
         yield page
-        n, number, cursor, before = n + len(ids), number + 1, page.cursor, ids
-        cursors.add(cursor)
-        if _is_last(page, n, places, listing):
+        if is_last:
             return
+        cursors.add(cursor)
+        seen |= ids
+    raise SystemFailedError(
+        f"the listing goes on after {listing.max_pages:,} pages (max_pages) with {n:,} entries; "
+        "raise page_size or max_pages under [listing]"
+    )
+
+
+def _endless(number: int, page: Page, *, is_back: bool) -> str:
+    """Say why pages would not end."""
+    what = "leads back to one before it"
+    if not is_back and page.cursor is not None:
+        what = "brings no new entry" if page.entries else "has no entries"
+        what += ", and names another page to follow"
+    return (
+        f"page {number} of the listing {what}; does the server know the parameter that holds "
+        "{offset}, {page} or {cursor}?"
+    )
 
 
 def _is_last(page: Page, n: int, places: Places, listing: Listing) -> bool:

@@ -25,6 +25,9 @@ SEARCH, LISTING = "search", "listing"
 ERROR_SHARE = 0.1
 """The share of queries that may fail before nothing is recorded, unless the file says otherwise."""
 
+MOST_PAGES = 10_000
+"""The pages of a listing, unless the file says otherwise; an error where it goes on after them."""
+
 PLACEHOLDERS = ("k", *PLACES)
 
 _ADDRESS = re.compile(r"https?://|\$\{")
@@ -47,6 +50,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     total: str | None = None
     page_size: int = 100
     first_page: int = 1
+    max_pages: int = MOST_PAGES
 
 
 class TargetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -180,6 +184,8 @@ def _listing_problems(listing: Listing) -> list[Problem]:
         found.append(Problem(f"{LISTING}.cursor", told))
     if not 1 <= listing.page_size <= 10_000:
         found.append(Problem(f"{LISTING}.page_size", "is not from 1 to 10,000"))
+    if not 1 <= listing.max_pages <= 1_000_000:
+        found.append(Problem(f"{LISTING}.max_pages", "is not from 1 to 1,000,000"))
     return found
 
 
