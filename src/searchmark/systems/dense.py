@@ -65,12 +65,16 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseSystem:
-    """Exact cosine between the query's vector and every text's vector."""
+    """Exact cosine between the query's vector and every text's vector.
+
+    `texts` are those of the index, without the prefix that is put before them.
+    """
 
     name: str
     catalog: Catalog
     index: DenseIndex
     encoder: Encoder
+    texts: tuple[str, ...]
     prefix: str = ""
     tags: frozenset[str] = frozenset({"vector"})
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -88,12 +92,14 @@ def open_dense(name: str, config: Config, context: Context) -> Iterator[System]:
     corpus = context.corpus
     catalog = open_catalog(corpus, ties=config.ties, constraints=config.constraints)
     texts, owner = _texts(corpus, config)
-    texts = [_prefixed(text, config.document_prefix) for text in texts]
+    prefixed = [_prefixed(text, config.document_prefix) for text in texts]
     with _opened(name, config, context) as encoder:
-        vectors = _embedded(name, encoder, texts, context)
+        vectors = _embedded(name, encoder, prefixed, context)
         index = DenseIndex(vectors, np.array(owner, np.int64), len(corpus))
         identity = {"model": encoder.generation.key}
-        yield DenseSystem(name, catalog, index, encoder, config.query_prefix, identity=identity)
+        told = tuple(texts)
+        prefix = config.query_prefix
+        yield DenseSystem(name, catalog, index, encoder, told, prefix, identity=identity)
 
 
 @contextmanager

@@ -47,6 +47,7 @@ class Call(local):
 
     by_words_alone: bool = False
     why: str = ""
+    vector: Floats | None = None
 
 
 class GuardedEncoder:
@@ -81,6 +82,11 @@ class GuardedEncoder:
         """Why the encoder is not asked at present; empty where it is."""
         return self._why
 
+    @property
+    def vector(self) -> Floats | None:
+        """What the latest query of this thread was given; None where it got no vector."""
+        return self._call.vector
+
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> Floats:
         """Return the vectors of documents' texts; see `Encoder.encode`."""
         return self._inner.encode(texts, progress=progress)
@@ -109,10 +115,12 @@ class GuardedEncoder:
         self._probes.close()
 
     def _vector(self, text: str) -> Floats:
+        self._call.vector = None
         try:
             if self._call.by_words_alone:
                 raise SystemFailedError("the pages before this one were found by words alone")
-            return self._asked(text)
+            self._call.vector = self._asked(text)
+            return self._call.vector
         except Exception as error:
             self._call.why = failure_text(error)
             raise

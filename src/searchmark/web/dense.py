@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event, Thread, local
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,13 @@ class Arriving:
         return self.inner
 
 
+class Nearest(local):
+    """What the latest search of a thread found, and the vector that it compared with."""
+
+    found: frozenset[str] = frozenset()
+    vector: Floats | None = None
+
+
 class DenseArm:
     """A dense system of a project, which fails as long as its encoder has not arrived."""
 
@@ -79,6 +86,7 @@ class DenseArm:
         self.name, self.encoder = name, Arriving()
         self.guard = GuardedEncoder(self.encoder, probe=self.encoder.probe)
         self._system: DenseSystem | None = None
+        self._latest = Nearest()
 
     def arrive(self, system: DenseSystem) -> None:
         """Search by this system from now on."""
@@ -96,10 +104,22 @@ class DenseArm:
     def search(self, query: Query, k: int) -> Answer:
         """Return the best `k` documents; SystemFailedError without an encoder."""
         system = self._system
+        self._latest.found, self._latest.vector = frozenset(), None
         if system is None:
             encode_query(self.guard, query.text)  # fails, and so the guard knows of the search
             raise SystemFailedError(self.encoder.why)
-        return system.search(query, k)
+        answer = system.search(query, k)
+        self._latest.found = frozenset(hit.doc_id for hit in answer.hits)
+        self._latest.vector = self.guard.vector
+        return answer
+
+    def best_text(self, doc_id: str, row: int) -> str | None:
+        """Return the text by which a document came into what this thread's latest search found."""
+        system, vector = self._system, self._latest.vector
+        if system is None or vector is None or doc_id not in self._latest.found:
+            return None
+        place = system.index.best_text(vector, row)
+        return None if place is None else system.texts[place]
 
     @property
     def n_vectors(self) -> int:

@@ -13,7 +13,8 @@ from searchmark.systems import SYSTEMS
 from searchmark.systems.bm25 import Config as WordsConfig
 from searchmark.systems.bm25 import open_bm25
 from searchmark.systems.dense import Config as DenseConfig
-from searchmark.systems.protocol import Answer, Context, Entry, Query, System
+from searchmark.systems.hybrid import Config as HybridConfig
+from searchmark.systems.protocol import Answer, Context, Entry, Hit, Query, System
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.dense import DenseArm, open_arm
 
@@ -25,20 +26,24 @@ class SystemCatalog:
     """A catalog in memory; see `CatalogSearch`.
 
     `words` answers where `system` has nothing but vectors and its encoder fails. `arm` is None
-    where the system has no vectors.
+    where the system has no vectors. `depth` is how many results of an arm are fused: where a fusion
+    has as many or more, an arm may have found others, and nobody knows how many.
     """
 
     system: System
     corpus: Corpus
     words: System | None
     arm: DenseArm | None
+    depth: int | None = None
     documents: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False)
     by_id: tuple[str, ...] = field(init=False, repr=False)
+    rows: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         rows = self.corpus.frame.to_dicts()
         object.__setattr__(self, "documents", {row["doc_id"]: row for row in rows})
         object.__setattr__(self, "by_id", tuple(sorted(self.documents)))
+        object.__setattr__(self, "rows", {d: row for row, d in enumerate(self.documents)})
 
     def search(
         self,
@@ -56,8 +61,9 @@ class SystemCatalog:
         k = max(DEPTH, offset + limit)
         answer, why = self._ask(Query("served", text, filters), k)
         hits = answer.hits[offset : offset + limit]
-        found = tuple(Found(h.doc_id, h.score, self.documents[h.doc_id]) for h in hits)
-        total = len(answer.hits) if len(answer.hits) < k else None
+        found = tuple(self._found(hit) for hit in hits)
+        known = k if self.depth is None else min(k, self.depth)
+        total = len(answer.hits) if len(answer.hits) < known else None
         return Page(found, answer.partial or self._lacks_vectors, total, why)
 
     def browse(self, filters: tuple[Filter, ...], limit: int, after: str | None = None) -> Page:
@@ -87,6 +93,10 @@ class SystemCatalog:
     def _lacks_vectors(self) -> bool:
         return self.arm is not None and not self.arm.n_vectors
 
+    def _found(self, hit: Hit) -> Found:
+        best = None if self.arm is None else self.arm.best_text(hit.doc_id, self.rows[hit.doc_id])
+        return Found(hit.doc_id, hit.score, self.documents[hit.doc_id], best)
+
     def _ask(self, query: Query, k: int) -> tuple[Answer, str]:
         try:
             return self.system.search(query, k), ""
@@ -111,7 +121,7 @@ def open_system(
             config = systems[name].config
             assert isinstance(config, DenseConfig)
             words = stack.enter_context(open_bm25(name, _words_config(config), context))
-        yield SystemCatalog(system, context.corpus, words, parts.arm)
+        yield SystemCatalog(system, context.corpus, words, parts.arm, parts.depth)
 
 
 class _Parts:
@@ -122,6 +132,7 @@ class _Parts:
         self._context = replace(context, open=self.open)
         self._open: dict[str, System] = {}
         self.arm: DenseArm | None = None
+        self.depth: int | None = None
 
     def open(self, name: str) -> System:
         if name not in self._open:
@@ -137,6 +148,8 @@ class _Parts:
         context = replace(self._context, calls=entry.calls)
         if isinstance(entry.config, DenseConfig):
             return self._dense(entry.name, entry.config, context)
+        if isinstance(entry.config, HybridConfig):
+            self.depth = min(self.depth or entry.config.depth, entry.config.depth)
         opened = SYSTEMS.load(entry.use).open(entry.name, entry.config, context)
         system: System = self._stack.enter_context(opened)
         return system
