@@ -1,4 +1,4 @@
-"""``searchmark rolling``: whether a live catalog's entries come back, night after night."""
+"""``searchmark rolling``: whether a live catalog's entries come back."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from searchmark.cli.progress import progress_bar
 from searchmark.errors import BAD_VERDICT
 
 if TYPE_CHECKING:
-    from searchmark.reports.rollingtext import Rolled
+    from searchmark.reports.rollingtext import RollingReport
 
 
 @click.command()
@@ -80,22 +80,22 @@ def rolling(api: str, form: str, digits: int, **given: Any) -> int:
     from searchmark.reports.rollingtext import rolling_text
 
     try:
-        rolled = _rolled(api, given)
+        report = _report(api, given)
     except KeyboardInterrupt:
         from searchmark.cli.ending import INTERRUPTED
 
         say("searchmark: error: interrupted; nothing is recorded")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    click.echo(rolling_text(rolled, form, look(digits)), nl=False)
-    for line in rolled.floors:
+    click.echo(rolling_text(report, form, look(digits)), nl=False)
+    for line in report.floors:
         say(f"not held: {line}")
-    return BAD_VERDICT if rolled.floors else 0
+    return BAD_VERDICT if report.floors else 0
 
 
-def _rolled(api: str, given: dict[str, Any]) -> "Rolled":
+def _report(api: str, given: dict[str, Any]) -> "RollingReport":
+    from searchmark.experiments.rolling.evaluation import Plan
     from searchmark.experiments.rolling.floors import read_floors
-    from searchmark.experiments.rolling.night import run_night
-    from searchmark.experiments.rolling.roll import Plan
+    from searchmark.experiments.rolling.recording import evaluate_and_record
     from searchmark.experiments.rolling.target import read_target, with_texts
 
     limits = {k: given[k] for k in ("timeout_s", "concurrency", "retries") if given[k] is not None}
@@ -103,7 +103,7 @@ def _rolled(api: str, given: dict[str, Any]) -> "Rolled":
     plan = Plan(given["sample"], given["seed"], given["depth"], given["max_entries"])
     floors = read_floors(given["floors"])
     with progress_bar() as progress:
-        return run_night(
+        return evaluate_and_record(
             with_texts(target, _texts(given["texts"])),
             plan,
             history=given["history"],

@@ -44,7 +44,7 @@ class Since(NamedTuple):
     depth: int
 
 
-class Rolled(NamedTuple):
+class RollingReport(NamedTuple):
     """A record, what changed since the one before, and the history it is the last of."""
 
     record: Record
@@ -53,22 +53,22 @@ class Rolled(NamedTuple):
     floors: Sequence[str] = ()
 
 
-def rolling_text(rolled: Rolled, form: str, look: Look = PLAIN) -> str:
+def rolling_text(report: RollingReport, form: str, look: Look = PLAIN) -> str:
     """Return a rolling evaluation in one of the formats; JSON is the record itself."""
     if form == "json":
-        raw = msgspec.json.encode(rolled.record)
+        raw = msgspec.json.encode(report.record)
         return msgspec.json.format(raw, indent=2).decode() + "\n"
     if form == "csv":
-        return markup.csv_text(CSV_COLUMNS, _rows(rolled.record))
-    tables = [_table(rolled.record, state, group) for state, group in _groups(rolled.record)]
-    if rolled.since is not None and rolled.since.family is not None:
-        tables.append(_since_table(rolled.since, rolled.since.family))
+        return markup.csv_text(CSV_COLUMNS, _rows(report.record))
+    tables = [_table(report.record, state, group) for state, group in _groups(report.record)]
+    if report.since is not None and report.since.family is not None:
+        tables.append(_since_table(report.since, report.since.family))
     lists = [
-        ("What it rests on", tuple(_basis(rolled.record))),
-        (f"Since the record before ({LABEL})", tuple(_changes(rolled.since))),
-        ("Floors that are not held", tuple(rolled.floors)),
+        ("What it rests on", tuple(_basis(report.record))),
+        (f"Since the record before ({LABEL})", tuple(_changes(report.since))),
+        ("Floors that are not held", tuple(report.floors)),
     ]
-    drawing = _drawing(rolled.history)
+    drawing = _drawing(report.history)
     if form == "markdown":
         parts = [f"{markup.escaped(WHY)}\n"]
         parts += [markup.markdown_table(table, look.digits) for table in tables]

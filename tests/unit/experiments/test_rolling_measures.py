@@ -10,7 +10,7 @@ from searchmark.experiments.journal import Call
 from searchmark.experiments.rolling.floors import not_held, read_floors
 from searchmark.experiments.rolling.measuring import group_of, items_of
 from searchmark.experiments.rolling.since import in_both, since
-from searchmark.experiments.rolling.texts import Asked
+from searchmark.experiments.rolling.texts import KnownItemQuery
 from searchmark.reports.rollingrecord import Catalog, Item, Record, Sampled, State
 
 
@@ -75,7 +75,7 @@ def test_kinds_have_means_of_their_own_and_entries_are_taken_together() -> None:
 
 
 def test_a_failed_call_is_no_miss_and_a_partial_answer_is_told_apart() -> None:
-    asked = [Asked(f"d{i}", "name", "t") for i in range(5)]
+    asked = [KnownItemQuery(f"d{i}", "name", "t") for i in range(5)]
     calls = [
         Call("name d0", "ok", 1.0, ["x", "d0"], [None, None]),
         Call("name d1", "error", 1.0, error="down"),
@@ -95,7 +95,7 @@ def test_a_failed_call_is_no_miss_and_a_partial_answer_is_told_apart() -> None:
 
 
 def test_ranks_that_are_recorded_give_the_values_of_the_answers() -> None:
-    asked = [Asked(f"d{i}", "name", "t") for i in range(30)]
+    asked = [KnownItemQuery(f"d{i}", "name", "t") for i in range(30)]
     calls = [
         Call(a.query_id, "ok", 1.0, [*(f"x{n}" for n in range(i)), a.doc_id], [None] * (i + 1))
         for i, a in enumerate(asked)

@@ -12,7 +12,7 @@ from searchmark.experiments.holding import wait_for
 from searchmark.reports.rollingrecord import FORMAT, Record
 
 KEEP = 365
-"""How many records are kept: a year of nights."""
+"""How many records are kept: a year of one a day."""
 
 
 def read_history(path: Path) -> list[Record]:

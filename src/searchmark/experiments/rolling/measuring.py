@@ -12,7 +12,7 @@ from searchmark.data.ordering import find_hits
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run
 from searchmark.experiments.journal import Call
-from searchmark.experiments.rolling.texts import Asked
+from searchmark.experiments.rolling.texts import KnownItemQuery
 from searchmark.experiments.store import run_table
 from searchmark.measures.notation import parse_measures
 from searchmark.measures.score import summarize
@@ -28,20 +28,20 @@ LEAST_DEPTH = 20
 """R@20 looks at so many results."""
 
 
-def items_of(asked: Sequence[Asked], calls: Sequence[Call]) -> list[Item]:
+def items_of(queries: Sequence[KnownItemQuery], calls: Sequence[Call]) -> list[Item]:
     """Return what came of every query, in their order; a failed call is no miss."""
-    ranks = _ranks(asked, calls)
+    ranks = _ranks(queries, calls)
     found = []
-    for query, call in zip(asked, calls, strict=True):
+    for query, call in zip(queries, calls, strict=True):
         state: State = "failed" if call.is_failure else "partial" if call.partial else "whole"
         rank = ranks.get(query.query_id) if state != "failed" else None
         found.append(Item(query.doc_id, query.kind, query.digest, state, rank))
     return found
 
 
-def _ranks(asked: Sequence[Asked], calls: Sequence[Call]) -> dict[str, int]:
+def _ranks(queries: Sequence[KnownItemQuery], calls: Sequence[Call]) -> dict[str, int]:
     """Return query id -> rank of the queries that brought their entry back."""
-    judged = prepare(Qrels.from_dict({a.query_id: {a.doc_id: 1} for a in asked}))
+    judged = prepare(Qrels.from_dict({q.query_id: {q.doc_id: 1} for q in queries}))
     hits = find_hits(Run(run_table(calls)), judged, order="rank", keep_first=True)
     found = judged.query[hits.row]
     names = (judged.query_ids[q] for q in found.tolist())

@@ -24,7 +24,7 @@ MOST_WORDS, MOST_CHARS = 16, 200
 N_LONGEST = 4
 
 
-class Asked(NamedTuple):
+class KnownItemQuery(NamedTuple):
     """One query: the entry it must bring back, the kind of its text, the text."""
 
     doc_id: str

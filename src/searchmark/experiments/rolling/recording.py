@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from searchmark.experiments.rolling.evaluation import Plan, evaluate
 from searchmark.experiments.rolling.floors import not_held
 from searchmark.experiments.rolling.history import append_record, earlier, read_history
-from searchmark.experiments.rolling.roll import Plan, roll
 from searchmark.experiments.rolling.since import since
 from searchmark.experiments.rolling.target import Target
-from searchmark.reports.rollingtext import Rolled
+from searchmark.reports.rollingtext import RollingReport
 from searchmark.systems.protocol import Progress
 
 
-def run_night(
+def evaluate_and_record(
     target: Target,
     plan: Plan,
     *,
@@ -20,12 +20,12 @@ def run_night(
     keep: int,
     floors: Mapping[str, float],
     progress: Progress | None = None,
-) -> Rolled:
+) -> RollingReport:
     """Evaluate once and append the record; where the evaluation fails nothing is appended."""
     before = earlier(read_history(history), target.name)  # a damaged file is told at once
-    record = roll(target, plan, progress)
+    record = evaluate(target, plan, progress)
     append_record(history, record, keep)
-    return Rolled(
+    return RollingReport(
         record,
         since(before[-1], record) if before else None,
         [*before, record],

@@ -16,7 +16,7 @@ from searchmark.experiments.rolling.listing import list_entries
 from searchmark.experiments.rolling.measuring import LEAST_DEPTH, group_of, items_of
 from searchmark.experiments.rolling.sampling import Sample, draw
 from searchmark.experiments.rolling.target import LISTING, SEARCH, Target
-from searchmark.experiments.rolling.texts import Asked, texts_of
+from searchmark.experiments.rolling.texts import KnownItemQuery, texts_of
 from searchmark.experiments.runner import ask_all
 from searchmark.experiments.validity import why_invalid
 from searchmark.reports.rollingrecord import Catalog, Record, Sampled
@@ -45,7 +45,7 @@ class Plan:
     made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
-def roll(target: Target, plan: Plan, progress: Progress | None = None) -> Record:
+def evaluate(target: Target, plan: Plan, progress: Progress | None = None) -> Record:
     """Evaluate a live catalog once.
 
     Raises SystemFailedError where it cannot be listed, is empty, or too many searches failed.
@@ -64,7 +64,7 @@ def roll(target: Target, plan: Plan, progress: Progress | None = None) -> Record
         system = pool.open(SEARCH)  # a wrong configuration is told before anything is listed
         listed = list_entries(pool.open(LISTING), target.listing, plan.most_entries, progress)
         sample = draw(listed, plan.sample, plan.seed)
-        asked = _asked(sample, target)
+        queries = _known_item_queries(sample, target)
 
         def told(done: int, total: int) -> None:
             if progress is not None:
@@ -74,18 +74,18 @@ def roll(target: Target, plan: Plan, progress: Progress | None = None) -> Record
         with open_journal(Path(scratch) / "journal.jsonl") as journal:
             policy = target.search.calls
             calls = ask_all(
-                system, _queries(asked), plan.depth, journal, calls=policy, progress=told
+                system, _as_queries(queries), plan.depth, journal, calls=policy, progress=told
             )
     _check(calls, policy)
-    return _record(target, plan, sample, asked, calls)
+    return _record(target, plan, sample, queries, calls)
 
 
-def _asked(sample: Sample, target: Target) -> list[Asked]:
+def _known_item_queries(sample: Sample, target: Target) -> list[KnownItemQuery]:
     if not sample.entries:
         raise SystemFailedError(f"{target.name} lists no entries, so there is nothing to ask for")
     places = {k: compile_path(e, f"texts.{k}") for k, e in target.texts.items()}
     found = [
-        Asked(entry.doc_id, kind, text)
+        KnownItemQuery(entry.doc_id, kind, text)
         for entry in sample.entries
         for kind, text in texts_of(entry.document, places).items()
     ]
@@ -100,8 +100,10 @@ def _asked(sample: Sample, target: Target) -> list[Asked]:
     return found
 
 
-def _queries(asked: Sequence[Asked]) -> Queries:
-    frame = pl.DataFrame({"query_id": [a.query_id for a in asked], "text": [a.text for a in asked]})
+def _as_queries(queries: Sequence[KnownItemQuery]) -> Queries:
+    frame = pl.DataFrame(
+        {"query_id": [a.query_id for a in queries], "text": [a.text for a in queries]}
+    )
     return Queries(frame, {})
 
 
@@ -114,9 +116,13 @@ def _check(calls: Sequence[Call], policy: CallPolicy) -> None:
 
 
 def _record(
-    target: Target, plan: Plan, sample: Sample, asked: Sequence[Asked], calls: Sequence[Call]
+    target: Target,
+    plan: Plan,
+    sample: Sample,
+    queries: Sequence[KnownItemQuery],
+    calls: Sequence[Call],
 ) -> Record:
-    items = items_of(asked, calls)
+    items = items_of(queries, calls)
     errors = dict.fromkeys(c.error for c in calls if c.is_failure and c.error)
     return Record(
         made=plan.made,
@@ -130,7 +136,7 @@ def _record(
             n_entries=len(sample.entries),
             sha256=sample.sha256,
             n_without_text={
-                kind: len(sample.entries) - sum(a.kind == kind for a in asked)
+                kind: len(sample.entries) - sum(q.kind == kind for q in queries)
                 for kind in target.texts
             },
         ),
