@@ -11,7 +11,7 @@ from searchmark.experiments.rolling.texts import (
     MOST_CHARS,
     MOST_WORDS,
     USUAL,
-    Asked,
+    KnownItemQuery,
     first_words,
     longest_words,
     texts_of,
@@ -101,7 +101,7 @@ def test_an_entry_is_asked_for_by_what_it_has() -> None:
 
 
 def test_a_query_is_known_by_kind_entry_and_text() -> None:
-    asked = Asked("d1", "name", "Weather")
+    asked = KnownItemQuery("d1", "name", "Weather")
     assert asked.query_id == "name d1"
     assert asked.digest == sha256(b"Weather").hexdigest()[:12]
     assert asked._replace(text="weather").digest != asked.digest
