@@ -1,5 +1,6 @@
 """What tests are given by the fixture ``searchmark``: verdicts and numbers made to be asserted."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -69,7 +70,7 @@ class Searchmark:
             return self._session.values(measure, system)
 
     def __repr__(self) -> str:
-        return f"<searchmark project {self.path.resolve().name!r}>"
+        return f"<searchmark project {Path(os.path.realpath(self.path)).name!r}>"
 
 
 class GateVerdict(Verdict):

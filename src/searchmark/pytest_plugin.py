@@ -23,6 +23,7 @@ being given (no baseline, other inputs than the baseline's, a system that fails,
 fails the test with one sentence. Nothing is imported until a test uses the fixture.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,7 @@ def _marked(mark: pytest.Mark, folder: Path) -> Path:
 def _session(path: Path, config: pytest.Config) -> "Session":
     """Return what is known of a project so far in this run of pytest."""
     sessions = config.stash.setdefault(_SESSIONS, {})
-    where = path.resolve()
+    where = Path(os.path.realpath(path))
     if where not in sessions:
         from searchmark.experiments.session import Session
         from searchmark.project import read_project

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from searchmark.data.files import make_folder, target_of
 from searchmark.errors import InputError
 
 
@@ -13,16 +14,16 @@ def clear(files: Mapping[str, Path], inputs: Iterable[Path]) -> None:
     Whatever an earlier call left there is removed, so that it cannot be taken for this one's. A
     path that cannot be written to, is named twice or is one of the `inputs` is an InputError.
     """
-    taken = {path.resolve(): f"{path} is read by the gate" for path in inputs}
+    taken = {os.path.realpath(path): f"{path} is read by the gate" for path in inputs}
     for option, path in files.items():
-        real = path.resolve()
+        real = os.path.realpath(path)
         if real in taken:
             raise InputError(f"{option} names a file that is in use: {taken[real]}", fix=_FIX)
         taken[real] = f"{path} is written by {option}"
         _check(option, path)
     for path in files.values():
         if path.is_file():  # /dev/null and its like are written to, not removed
-            path.resolve().unlink()
+            Path(os.path.realpath(path)).unlink()
 
 
 _FIX = "name another one"
@@ -34,10 +35,15 @@ def _check(option: str, path: Path) -> None:
     if path.exists() and not path.is_file():
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         what = f"{option}: the folder cannot be made ({error.strerror})"
         raise InputError(what, path=path.parent, fix=_FIX) from error
+    try:
+        target_of(path)
+    except OSError as error:
+        what = f"{option}: nothing can be written to it ({error.strerror})"
+        raise InputError(what, path=path, fix=_FIX) from error
     if not os.access(path.parent, os.W_OK | os.X_OK):
         what = f"{option}: nothing can be written into the folder"
         raise InputError(what, path=path.parent, fix="check its permissions")

@@ -116,11 +116,12 @@ def _unread(text: str) -> str:
 
 def _append_summary(path: Path, markdown: str) -> None:
     """Append to the summary; one that cannot be written is no reason to fail a good system."""
+    from searchmark.data.files import open_to_append
     from searchmark.reports.github import fitted
 
     try:
         taken = path.stat().st_size if path.exists() else 0
-        with path.open("ab") as stream:
+        with open_to_append(path) as stream:
             stream.write(fitted(markdown, taken).encode())
     except OSError as error:
         say(f"searchmark: warning: {path}: the job summary was not written ({error.strerror})")

@@ -1,11 +1,13 @@
 """Files as they come (compressed, with a byte-order mark, CRLF) and files as we write them."""
 
+import errno
 import gzip
 import io
 import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, cast
@@ -132,17 +134,18 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the final name and rename, so that a reader never sees half a file.
 
     What is there and no file (a device, a pipe) is written to, never replaced; of a link the file
-    that it leads to is.
+    that it leads to is. OSError names `path` where nothing can be written to it.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file() and not path.is_dir():
-        with path.open("wb") as stream:
+    real = target_of(path)
+    if path.exists() and not path.is_file():
+        with open_to_append(path) as stream:
             write(stream)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(real.parent)
     import tempfile  # half a dozen modules that only writing needs
 
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with _told_of(path):
+        handle, name = tempfile.mkstemp(dir=real.parent, prefix=".searchmark-")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -150,10 +153,68 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only the owner may read
-        temporary.replace(path)
+        with _told_of(path):
+            temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def target_of(path: Path) -> Path:
+    """Return the file that writing to `path` makes or replaces, of a link what it leads to.
+
+    OSError where it is a folder, a link that leads to itself, or nothing that could be.
+    """
+    try:
+        if stat.S_ISDIR(path.stat().st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    except FileNotFoundError:
+        pass  # it is made
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error), str(path)) from None
+    return Path(os.path.realpath(path))  # Path.resolve has an error of its own for a link's circle
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those that it lies in, where they are not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except RecursionError:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path)) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise the OSError that writing to `path` would raise, before anything long starts."""
+    real = target_of(path)
+    make_folder(real.parent)
+    with _told_of(path):
+        if not os.access(real.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def open_to_append(path: Path) -> IO[bytes]:
+    """Open for writing at the end; OSError where it is a pipe that nobody reads.
+
+    To open such a pipe in the usual way is to wait till somebody does, perhaps for ever.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+    try:
+        stream = os.fdopen(os.open(path, flags, 0o666), "ab")
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "nobody reads this pipe", str(path)) from None
+        raise
+    os.set_blocking(stream.fileno(), True)
+    return stream
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Have an OSError name what was to be written, not what is written for it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -58,9 +58,9 @@ def write_answers(folder: Path, answers: Answers) -> None:
 def relative(path: Path, folder: Path) -> str:
     """Return a path as seen from `folder`, or as it is where there is no way between them."""
     try:
-        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
     except ValueError:  # another drive
-        return path.resolve().as_posix()
+        return Path(os.path.realpath(path)).as_posix()
 
 
 def typed(text: str, folder: Path) -> Path:

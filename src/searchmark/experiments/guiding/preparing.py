@@ -1,10 +1,11 @@
 """The steps up to a project file: which are left, and those of the documents and of the file."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from searchmark.data import Corpus, read_corpus
-from searchmark.data.files import check_file, sha256
+from searchmark.data.files import check_file, make_folder, sha256
 from searchmark.diagnosis.documents import Documents
 from searchmark.errors import InputError, shown_path
 from searchmark.experiments.guiding.answers import DEFAULT_K, Answers, relative, typed
@@ -26,7 +27,7 @@ from searchmark.reports.guide import field_lines
 
 def prepare_project(walk: Walk) -> Project:
     """Take the steps up to the project file that are not finished yet, and read it."""
-    walk.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(walk.folder)
     steps: dict[str, Callable[[Walk], None]] = {
         "documents": settle_documents,
         "queries": settle_queries,
@@ -100,7 +101,7 @@ def _is_same(walk: Walk, kept: str | None, path: Path) -> bool:
     if kept is None:
         return False
     is_plain_text = kept == walk.answers.made and is_plain(path)
-    return is_plain_text or (walk.folder / kept).resolve() == path.resolve()
+    return is_plain_text or os.path.realpath(walk.folder / kept) == os.path.realpath(path)
 
 
 def settle_documents(walk: Walk) -> None:

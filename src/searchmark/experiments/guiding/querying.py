@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.data import read_corpus, read_queries
+from searchmark.data.files import make_folder, open_to_append
 from searchmark.diagnosis.wording import counted
 from searchmark.errors import InputError
 from searchmark.experiments.guiding.answers import DEFAULT_SEED, relative, typed
@@ -125,8 +126,8 @@ def _typed_so_far(walk: Walk) -> list[str]:
 
 
 def _append(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as stream:
+    make_folder(path.parent)
+    with open_to_append(path) as stream:
         stream.write(text.encode("utf-8") + b"\n")
         stream.flush()
         os.fsync(stream.fileno())

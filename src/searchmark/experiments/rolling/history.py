@@ -6,7 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from searchmark.data.files import read_bytes, write_atomically
+from searchmark.data.files import (
+    check_writable,
+    make_folder,
+    open_to_append,
+    read_bytes,
+    write_atomically,
+)
 from searchmark.errors import InputError
 from searchmark.experiments.holding import wait_for
 from searchmark.reports.rollingrecord import FORMAT, Record
@@ -36,6 +42,13 @@ def append_record(path: Path, record: Record, keep: int = KEEP) -> int:
     return len(lines)
 
 
+def check_history(path: Path) -> None:
+    """Raise the OSError that appending would raise, before an hour of searches and not after it."""
+    check_writable(path)
+    with _alone(path):
+        pass
+
+
 def earlier(records: Sequence[Record], api: str) -> list[Record]:
     """Return the records of one API, oldest first."""
     return [r for r in records if r.api == api]
@@ -44,8 +57,8 @@ def earlier(records: Sequence[Record], api: str) -> list[Record]:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait until nobody else writes the history; it is replaced, so that another file is held."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f".{path.name}.lock").open("ab") as stream:
+    make_folder(path.parent)
+    with open_to_append(path.with_name(f".{path.name}.lock")) as stream:
         wait_for(stream)
         yield
 

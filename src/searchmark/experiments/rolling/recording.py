@@ -5,7 +5,12 @@ from pathlib import Path
 
 from searchmark.experiments.rolling.evaluation import Plan, evaluate
 from searchmark.experiments.rolling.floors import not_held
-from searchmark.experiments.rolling.history import append_record, earlier, read_history
+from searchmark.experiments.rolling.history import (
+    append_record,
+    check_history,
+    earlier,
+    read_history,
+)
 from searchmark.experiments.rolling.since import since
 from searchmark.experiments.rolling.target import Target
 from searchmark.reports.rollingtext import RollingReport
@@ -22,6 +27,7 @@ def evaluate_and_record(
     progress: Progress | None = None,
 ) -> RollingReport:
     """Evaluate once and append the record; where the evaluation fails nothing is appended."""
+    check_history(history)
     before = earlier(read_history(history), target.name)  # a damaged file is told at once
     record = evaluate(target, plan, progress)
     append_record(history, record, keep)
