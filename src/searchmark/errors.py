@@ -119,7 +119,12 @@ class SystemTimeoutError(SystemFailedError, TimeoutError):
 
 
 class SystemDownError(SystemFailedError):
-    """A system under test failed so often in a row that it is not asked any more."""
+    """A system under test failed or refused so often in a row that it is not asked any more.
+
+    `why` says which of the two, as in "after 10 failed queries in a row".
+    """
+
+    why: str = ""
 
 
 def shown_path(path: "Path | str") -> str:

@@ -16,6 +16,7 @@ from searchmark.errors import (
 )
 from searchmark.experiments.journal import Call
 from searchmark.experiments.soundness import numbers_flaw, ranks_flaw, shown, storable
+from searchmark.experiments.validity import not_asked
 from searchmark.systems.protocol import Answer, Query, System
 
 if TYPE_CHECKING:
@@ -146,11 +147,17 @@ def _failed(
         query_id=query.query_id,
         status=_status(error),
         latency_ms=latency_ms,
-        error=storable(failure_text(error)),
+        error=storable(_told(error)),
         attempts=_attempts(error),
         warmup=warmup,
         batch=batch,
     )
+
+
+def _told(error: BaseException) -> str:
+    """Return what is told of an error; of a query that was not asked, since when none was."""
+    told = failure_text(error)
+    return not_asked(error.why, told) if isinstance(error, SystemDownError) and error.why else told
 
 
 def _attempts(error: BaseException) -> int:

@@ -11,6 +11,7 @@ from searchmark.experiments.asking import Spoiled, ask, ask_batch
 from searchmark.experiments.journal import Call, Journal
 from searchmark.experiments.validity import not_asked
 from searchmark.experiments.workers import Workers
+from searchmark.systems.calling import in_row
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Query, System
 
@@ -68,14 +69,14 @@ def ask_all(
 class Breaker:
     """Counts failures in a row, in the order in which calls end; open from `stop_after` on.
 
-    A batch that failed as a whole is one of them. It is open too where the system is down already,
-    for whoever asked it before.
+    A batch that failed as a whole is one of them. It is open too where the system is down already:
+    whoever asked it before found it so, or it has refused all calls for too long.
     """
 
     stop_after: int
     n_in_row: int = 0
     last_error: str = ""
-    is_down: bool = False
+    down: str | None = None
 
     def note(self, calls: Sequence[Call]) -> None:
         """Count what came of one job: a call, or those of a batch."""
@@ -83,7 +84,8 @@ class Breaker:
             self.note_failure(calls[0].error or "timeout")
             return
         for call in calls:
-            self.is_down = self.is_down or call.status == "unasked"
+            if call.status == "unasked":
+                self.down = call.error
             if call.is_failure:
                 self.note_failure(call.error or call.status)
             else:
@@ -97,7 +99,12 @@ class Breaker:
     @property
     def is_open(self) -> bool:
         """Whether no more is to be asked."""
-        return self.is_down or self.n_in_row >= self.stop_after
+        return self.down is not None or self.n_in_row >= self.stop_after
+
+    @property
+    def told(self) -> str:
+        """Why no more is asked; a system that is down knows it better than what was counted."""
+        return self.down or not_asked(in_row(self.stop_after), self.last_error)
 
 
 class _Job(NamedTuple):
@@ -153,8 +160,7 @@ def _batches(system: System, queries: Sequence[Query], size: int) -> list[Batch]
 
 
 def _unasked(query: Query, breaker: Breaker) -> Call:
-    error = not_asked(breaker.stop_after, breaker.last_error)
-    return Call(query.query_id, "unasked", 0.0, attempts=0, error=error)
+    return Call(query.query_id, "unasked", 0.0, attempts=0, error=breaker.told)
 
 
 def _no_progress(done: int, total: int) -> None:

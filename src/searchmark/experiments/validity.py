@@ -104,10 +104,9 @@ def caveats_of(system: str, calls: Sequence[Call], policy: CallPolicy) -> Iterat
         )
 
 
-def not_asked(n_in_row: int, last_error: str) -> str:
+def not_asked(why: str, last_error: str) -> str:
     """Return the error of a query that was not asked any more."""
-    n = f"{n_in_row} failed queries in a row" if n_in_row > 1 else "a failed query"
-    return f"{NOT_ASKED}after {n}{LAST_ERROR}{last_error}"
+    return f"{NOT_ASKED}{why}{LAST_ERROR}{last_error}"
 
 
 NOT_ASKED, LAST_ERROR = "not asked ", "; the last error: "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import local
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from searchmark.errors import (
     InputError,
@@ -87,7 +87,7 @@ class CalledSystem:
         self._secrets, self._clock = secrets, clock or Clock()
         self._pace = Pace(calls.rate_per_s, self._clock, calls.concurrency)
         self._n_failed_in_row = 0
-        self._down: str | None = None
+        self._down: _Down | None = None
         self._limit: TimeLimit | None = None
         if calls.timeout_s is not None and not keeps_time:
             self._limit = TimeLimit(inner.name, calls.timeout_s, calls.concurrency)
@@ -151,7 +151,7 @@ class CalledSystem:
             told = f"{failure}; it has refused every call for {LONGEST_SILENCE_S:g} s"
             silent = SystemFailedError(told, busy=failure.busy, after_s=failure.after_s)
             silent.attempts, silent.latency_ms = failure.attempts, failure.latency_ms
-            self._down = told
+            self._down = _Down(told, f"after {LONGEST_SILENCE_S / 60:g} minutes of refusals")
             return silent
         self._note_failure(failure)
         return failure
@@ -160,7 +160,7 @@ class CalledSystem:
         """Count it; threads that count at the same moment may lose one, which does no harm."""
         self._n_failed_in_row += 1
         if self._n_failed_in_row >= self.calls.stop_after:
-            self._down = str(failure)
+            self._down = _Down(str(failure), in_row(self.calls.stop_after))
 
     def _note_waits(self, begin: float, seconds: float) -> None:
         """Tell a system that this one is an arm of what is none of its answering time."""
@@ -262,10 +262,22 @@ def called(
     return kind(inner, calls, secrets, keeps_time=keeps_time, clock=clock)
 
 
-def _down(last: str) -> SystemDownError:
-    error = SystemDownError(last)
-    error.attempts, error.latency_ms = 0, 0.0
+class _Down(NamedTuple):
+    """Why a system is not asked any more, and the last error."""
+
+    last: str
+    why: str
+
+
+def _down(down: _Down) -> SystemDownError:
+    error = SystemDownError(down.last)
+    error.why, error.attempts, error.latency_ms = down.why, 0, 0.0
     return error
+
+
+def in_row(n: int) -> str:
+    """Return when a system is given up that fails again and again."""
+    return f"after {n} failed queries in a row" if n > 1 else "after a failed query"
 
 
 def _noted(answer: Answer, done: _Done[T]) -> Answer:

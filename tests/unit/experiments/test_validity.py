@@ -16,6 +16,7 @@ from searchmark.experiments.store import Store
 from searchmark.experiments.stored import stored_answers, stored_scores
 from searchmark.experiments.validity import failure_sentence, not_asked, why_invalid
 from searchmark.project import Project, read_project
+from searchmark.systems.calling import in_row
 from searchmark.systems.policy import CallPolicy
 
 N = 10
@@ -89,7 +90,7 @@ def test_the_limit_is_held_where_doubles_are_a_little_below_it() -> None:
 
 def test_a_run_that_was_given_up_never_counts() -> None:
     policy = CallPolicy(max_error_share=1.0)
-    left = Call("q2", "unasked", 0.0, attempts=0, error=not_asked(4, "503"))
+    left = Call("q2", "unasked", 0.0, attempts=0, error=not_asked(in_row(4), "503"))
     calls = [Call("q1", "ok", 1.0), left]
     assert why_invalid(calls, policy) == "the run was given up, and 1 of 2 queries were not asked"
     assert failure_sentence("api", calls, policy) == (
