@@ -8,12 +8,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -26,6 +26,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 COMMAND = [sys.executable, "-c", "from searchmark.cli.main import main; main()", "serve"]
+TOKEN = "16-letters_or.more"
 SEARCH = "/discovery/search?query=weather+forecast&limit=5"
 
 Start = Callable[..., AbstractContextManager[str]]
@@ -45,23 +46,31 @@ def serving(*options: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]
         try:
             assert process.stderr is not None
             line = process.stderr.readline()
-            assert line.startswith("serving"), line + process.stderr.read()
+            if not line.startswith("serving"):
+                process.kill()  # or the rest of what it says had no end
+                raise AssertionError(line + process.stderr.read())
             yield process, line.split(" at ")[1].split("/discovery")[0]
         finally:
             process.kill()
 
 
-def refused(*options: str | Path) -> tuple[int, str]:
+def refused(*options: str | Path, **environment: str) -> tuple[int, str]:
     done = subprocess.run(
-        [*COMMAND, *map(str, options)], capture_output=True, text=True, check=False, timeout=120
+        [*COMMAND, *map(str, options)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
     )
     assert done.stdout == ""
     return done.returncode, done.stderr
 
 
-def get(address: str) -> tuple[int, Any]:
+def get(address: str, **headers: str) -> tuple[int, Any]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
-        with urlopen(address, timeout=60) as answer:
+        with urlopen(Request(address, headers=named), timeout=60) as answer:
             return answer.status, json.load(answer)
     except HTTPError as error:
         with error:
@@ -78,6 +87,83 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert monotonic() < end
         sleep(0.05)
+
+
+def test_a_wrong_beginning_is_told_and_not_waited_for(demo: Path) -> None:
+    token = {"SERVE_TOKEN": TOKEN}
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SERVE_TOKEN", token["SERVE_TOKEN"])
+        options = ("--system", "keyword", "--host", "0.0.0.0", "--token", "${SERVE_TOKEN}")
+        with pytest.raises(AssertionError, match="warning: "), serving(demo, *options):
+            pass
+
+
+def test_nobody_else_can_ask_by_default(demo: Path) -> None:
+    with serving(demo, "--system", "keyword") as (_, address):
+        assert address.startswith("http://127.0.0.1:")
+        port = int(address.rpartition(":")[2])
+        with pytest.raises(ConnectionRefusedError):  # an address of this machine, but another
+            socket.create_connection(("127.0.0.2", port), timeout=60)
+        assert ids(get(address + SEARCH))
+        status, body = get(address + SEARCH, Host="evil.example")
+        assert (status, "evil.example" in body["error"]) == (421, True)
+
+
+def test_others_need_a_token(demo: Path) -> None:
+    options = (demo, "--api", "--system", "keyword", "--port", "0", "--host", "0.0.0.0")
+    code, said = refused(*options)
+    assert code == 2
+    assert said == (
+        "searchmark: error: others than this machine reach the address '0.0.0.0', so requests "
+        "need a token; set a variable to one, as SEARCHMARK_TOKEN, and give --token "
+        "'${SEARCHMARK_TOKEN}'\n"
+    )
+    code, said = refused(*options, "--token", TOKEN)
+    assert (code, "write --token '${NAME}', in single quotes" in said) == (2, True)
+    assert TOKEN not in said
+    code, said = refused(*options, "--token", "${SERVE_TOKEN}", SERVE_TOKEN="short")
+    assert (code, "the variable SERVE_TOKEN holds no token" in said) == (2, True)
+
+
+def test_who_sends_the_token_is_answered(demo: Path, start_service: Start) -> None:
+    options = ("--host", "0.0.0.0", "--token", "${SERVE_TOKEN}")
+    with start_service(demo, "keyword", *options, SERVE_TOKEN=TOKEN) as address:
+        here = address.replace("0.0.0.0", "127.0.0.1")
+        assert ids(get(here + SEARCH, Authorization=f"Bearer {TOKEN}", Host="any.example"))
+        assert get(here + SEARCH)[0] == 401
+        assert get(here + SEARCH, Authorization=f"Bearer {TOKEN}x")[0] == 401
+        assert set(get(here + "/health")[1]) == {"status", "partialResults"}
+
+
+def test_what_a_proxy_says_of_its_clients_is_not_believed(demo: Path, start_service: Start) -> None:
+    with start_service(demo, "keyword", "--rate", "0.01") as address:
+        assert get(address + "/health")[0] == 200
+        assert get(address + "/health", X_Forwarded_For="192.0.2.1")[0] == 429
+        assert get(address + "/health", Forwarded="for=192.0.2.1")[0] == 429
+
+
+@pytest.mark.parametrize(("files", "n"), [(40, 60), (180, 300)])
+def test_a_crowd_that_never_asks_keeps_nobody_out(demo: Path, files: int, n: int) -> None:
+    """With 180 files there is room for 52 connections; with 40 the system runs out of files."""
+    limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *COMMAND]
+    command = [*limited, "--api", "--port", "0", str(demo), "--system", "keyword"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process, ExitStack() as on:
+        on.callback(process.kill)
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("serving"), line
+        address = line.split(" at ")[1].split("/discovery")[0]
+        for i in range(n):
+            place = ("127.0.0.1", int(address.rpartition(":")[2]))
+            connection = on.enter_context(socket.create_connection(place))
+            if i % 2:
+                connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        assert ids(get(address + SEARCH))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+        said = process.stderr.read().splitlines()
+    scarce = "no connection can be taken: Too many open files; allow more open files"
+    assert set(said) <= ({scarce} if files == 40 else set())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -111,6 +197,12 @@ def test_a_taken_port_is_told_before_anything_is_loaded(demo: Path) -> None:
         (("--api", "--dsn", "x"), "--dsn goes with a system of the kind 'catalog-postgres' only"),
         (("--api", "--workers", "1"), "--workers goes with a system of the kind"),
         (("--api", "--host", "no such host"), "there is no address of the name 'no such host'"),
+        (("--api", "--host", "192.0.2.1"), "'192.0.2.1' is no address of this machine"),
+        *(
+            (("--api", "--rate", rate), "requests a second are no limit that can be kept")
+            for rate in ("1e-320", "1e-300", "0.001", "nan", "inf", "1e300", "-1", "-inf")
+        ),
+        (("--api", "--rate", "many"), "'many' is not a valid float"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(
@@ -152,7 +244,7 @@ def exchanged(address: str, sent: bytes) -> tuple[bytes, Any]:
         (b"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n", b"400", "this is no HTTP/1.1 request"),
         (b"GET / HTTP/1.1\r\n\r\n", b"400", "this is no HTTP/1.1 request"),
         (
-            b"GET /health?" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /health?" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
             b"414",
             "the address has 100,007 bytes",
         ),
@@ -162,7 +254,7 @@ def exchanged(address: str, sent: bytes) -> tuple[bytes, Any]:
             "its first lines are too long",
         ),
         (
-            b"GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n",
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n",
             b"413",
             "a long body",
         ),

@@ -1,7 +1,7 @@
 """Requests that nobody would think of: schemathesis against the running service.
 
 Over PostgreSQL as a user would call it, with the address of the OpenAPI document and nothing else;
-over the index in memory with all the checks that there are.
+over the index in memory with all the checks that there are, and once more where it wants a token.
 """
 
 import json
@@ -24,6 +24,7 @@ pytest.importorskip("schemathesis")
 
 COMMAND = [sys.executable, "-c", "from searchmark.cli.main import main; main()"]
 EXAMPLES = "15"
+TOKEN = "a-token.of_16~letters"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("demo")
     place(folder)
     yield from served("serve", "--api", str(folder), "--system", "keyword")
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Serve the same to those alone who send the token."""
+    place(tmp_path)
+    monkeypatch.setenv("SERVE_TOKEN", TOKEN)
+    options = ("--system", "keyword", "--token", "${SERVE_TOKEN}")
+    yield from served("serve", "--api", str(tmp_path), *options)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +96,11 @@ def test_a_plain_run_over_postgresql_finds_nothing(on_postgres: str, tmp_path: P
 
 def test_all_checks_find_nothing(address: str, tmp_path: Path) -> None:
     fuzz(address, tmp_path, "--checks", "all")
+
+
+def test_all_checks_find_nothing_where_a_token_is_needed(guarded: str, tmp_path: Path) -> None:
+    """Among the checks: who sends no token, or another one, is refused."""
+    fuzz(guarded, tmp_path, "--checks", "all", "-H", f"Authorization: Bearer {TOKEN}")
 
 
 def test_made_up_cursors_are_tried_and_said(address: str) -> None:

@@ -9,6 +9,18 @@ from searchmark.cli.output import say
 from searchmark.cli.progress import progress_bar
 from searchmark.errors import InputError
 
+LEAST_RATE, MOST_RATE = 0.01, 1_000_000
+
+
+def _rate(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    """Take a rate that can be kept; no comparison holds for one that is no number."""
+    if value == 0 or LEAST_RATE <= value <= MOST_RATE:
+        return value
+    raise click.BadParameter(
+        f"{value:g} requests a second are no limit that can be kept; give {LEAST_RATE} to "
+        f"{MOST_RATE:,}, or 0 for no limit"
+    )
+
 
 @click.command()
 @click.argument("project", type=click.Path(path_type=Path), default=Path())
@@ -21,6 +33,11 @@ from searchmark.errors import InputError
     default=8765,
     show_default=True,
     help="The port to listen at; 0 for any that is free.",
+)
+@click.option(
+    "--token",
+    help="What requests must send as 'Authorization: Bearer ...', as '${NAME}'; needed where "
+    "others than this machine reach --host.",
 )
 @click.option("--dsn", help="catalog-postgres: the database, as '${DATABASE_URL}'.")
 @click.option("--schema", help="catalog-postgres: the schema that holds the catalog.")
@@ -36,7 +53,8 @@ from searchmark.errors import InputError
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0),
+    type=float,
+    callback=_rate,
     default=200.0,
     show_default=True,
     help="Requests a second of one client address; 0 for no limit.",
@@ -52,7 +70,7 @@ def serve(project: Path, **given: Any) -> None:
     """Answer searches over the corpus of PROJECT by one of its systems, till Ctrl-C.
 
     GET /discovery/search, /discovery/resources, /health and /openapi.json; docs/service.md tells
-    all. Only this machine can ask unless --host says otherwise.
+    all. Only this machine can ask unless --host and --token say otherwise.
     """
     if not given["api"]:
         raise click.UsageError("say what to serve: --api, the discovery API")
@@ -72,6 +90,7 @@ def serve(project: Path, **given: Any) -> None:
         system=opened.shown(given["system"], opened.choose(())),
         host=given["host"],
         port=given["port"],
+        token=given["token"],
         database=PostgresCatalogOptions(
             dsn=given["dsn"],
             schema=given["schema"],

@@ -87,6 +87,12 @@ def health(served: Served) -> dict[str, Any]:
     }
 
 
+def health_in_short(served: Served) -> dict[str, Any]:
+    """Return what of the service's health everybody may know."""
+    whole = health(served)
+    return {name: whole[name] for name in ("status", "partialResults")}
+
+
 def resource(found: Found) -> dict[str, Any]:
     """Return a document as it is shown; fields that hold nothing are left out."""
     shown: dict[str, Any] = {"resource": found.doc_id}

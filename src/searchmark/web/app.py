@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from searchmark.errors import InputError, OutsideError, described, nearest
 from searchmark.version import __version__
 from searchmark.web import answers, shapes
+from searchmark.web.access import Access
+from searchmark.web.front import KNOWN
 from searchmark.web.limits import Limits
 from searchmark.web.outage import Outage
 from searchmark.web.parameters import (
@@ -37,10 +39,12 @@ PATHS = ("/discovery/search", "/discovery/resources", "/health", "/openapi.json"
 
 FAULTS = {
     400: "A parameter is unknown, given twice, missing or has a value that cannot be.",
+    401: "The request does not send the token of this service.",
     404: "The cursor names no page: it was given for another request or by another service.",
     409: "The cursor continues a ranking that cannot be made at present.",
     413: "The request has a body that is too long; none is needed.",
     414: "The address is too long.",
+    421: "The request is for another host than this one.",
     429: "More requests than are answered; Retry-After says when to ask again.",
     503: "The catalog cannot be asked at present, or took too long.",
 }
@@ -49,11 +53,23 @@ TOLD_EVERY_S = 5.0
 
 RETRIED = (409, 429, 503)
 
+SEARCH = (400, 404, 409, 413, 414, 429, 503)
+LISTING = (400, 404, 413, 414, 429, 503)
+HEALTH = (400, 413, 414, 429, 503)
+
+TOKEN = {"token": {"type": "http", "scheme": "bearer"}}
+"""How the OpenAPI document tells that a token is needed."""
+
 Answering = Callable[..., dict[str, Any]]
 
 
-def build_app(served: Served, limits: Limits, *, key: bytes | None = None) -> FastAPI:
-    """Return the application; `key` signs cursors, a new one where none is given."""
+def build_app(
+    served: Served, limits: Limits, *, key: bytes | None = None, access: Access | None = None
+) -> FastAPI:
+    """Return the application; `key` signs cursors, a new one where none is given.
+
+    Who may ask is checked before, and only told here.
+    """
     app = FastAPI(
         title="Searchmark discovery",
         version=__version__,
@@ -64,7 +80,7 @@ def build_app(served: Served, limits: Limits, *, key: bytes | None = None) -> Fa
         redirect_slashes=False,
     )
     asker = Asker(served, limits, answers.Pages(limits, key or secrets.token_bytes(32)))
-    _add_routes(app, asker)
+    _add_routes(app, asker, access or Access())
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(HTTPException, unknown)
     app.state.asker = asker
@@ -165,14 +181,15 @@ async def unknown(request: Request, error: Exception) -> Response:
     return Response(body, error.status_code, dict(error.headers or {}), "application/json")
 
 
-def _add_routes(app: FastAPI, asker: Asker) -> None:
+def _add_routes(app: FastAPI, asker: Asker, access: Access) -> None:
     search, listing = asker.searched(), asker.listed()
+    needs_token, refusals = access.token is not None, access.statuses
 
     @app.get(
         "/discovery/search",
         operation_id="search",
         summary="Search the catalog",
-        responses=_responses(shapes.SearchPage, *FAULTS),
+        responses=_responses(shapes.SearchPage, *SEARCH, *refusals),
         openapi_extra={"parameters": [p.document for p in search]},
     )
     async def discovery_search(request: Request) -> Response:
@@ -182,7 +199,7 @@ def _add_routes(app: FastAPI, asker: Asker) -> None:
         "/discovery/resources",
         operation_id="resources",
         summary="List the catalog",
-        responses=_responses(shapes.ResourcePage, 400, 404, 413, 414, 429, 503),
+        responses=_responses(shapes.ResourcePage, *LISTING, *refusals),
         openapi_extra={"parameters": [p.document for p in listing]},
     )
     async def discovery_resources(request: Request) -> Response:
@@ -192,18 +209,21 @@ def _add_routes(app: FastAPI, asker: Asker) -> None:
         "/health",
         operation_id="health",
         summary="How the service is",
-        responses=_responses(shapes.HealthReport, 400, 413, 414, 429, 503),
+        responses=_responses(shapes.HealthReport, *HEALTH, *refusals),
+        openapi_extra={"security": [{}, {"token": []}]} if needs_token else {},
     )
     async def health(request: Request) -> Response:
-        return await asker.answer(request, (), answers.health)
+        whole = request.scope.get(KNOWN, True)
+        return await asker.answer(request, (), answers.health if whole else answers.health_in_short)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi(request: Request) -> Response:
         read_parameters(request.scope["query_string"], ())
-        return Response(answers.as_json(document(app)), media_type="application/json")
+        told = document(app, needs_token=needs_token)
+        return Response(answers.as_json(told), media_type="application/json")
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def document(app: FastAPI, *, needs_token: bool) -> dict[str, Any]:
     """Return the OpenAPI document."""
     if app.openapi_schema is None:
         app.openapi_schema = get_openapi(
@@ -212,6 +232,9 @@ def document(app: FastAPI) -> dict[str, Any]:
             description=app.description,
             routes=app.routes,
         )
+        if needs_token:
+            app.openapi_schema["components"]["securitySchemes"] = TOKEN
+            app.openapi_schema["security"] = [{"token": []}]
     return app.openapi_schema
 
 

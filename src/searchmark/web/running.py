@@ -1,19 +1,23 @@
 """The running server: a socket of our own, an end that takes no longer than it must."""
 
+import asyncio
 import contextlib
+import errno
 import ipaddress
 import logging
 import signal
 import socket
 from collections.abc import Generator
+from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from searchmark.errors import InputError, OutsideError
-from searchmark.web.answers import as_json
 from searchmark.web.front import App
+from searchmark.web.protocol import JsonProtocol, close_closable
+from searchmark.web.quiet import at_level
+
+_log = logging.getLogger(__name__)
 
 LONGEST_HEAD = 262_144
 """So many bytes of a request's first lines are read; limits of addresses are checked after."""
@@ -21,10 +25,14 @@ LONGEST_HEAD = 262_144
 GRACE_S = 1
 """How long answers that are under way may take when the service ends."""
 
-DRAINED_S = 1.0
-"""So long bytes of a request that was refused for its form are still taken."""
-
 BACKLOG = 1024
+"""So many connections may wait to be taken."""
+
+TAKEN = 16
+"""So many are taken at a time, or all files were gone before one of them could be closed."""
+
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+TOLD_EVERY_S = 5.0
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -43,11 +51,21 @@ def bind(host: str, port: int) -> socket.socket:
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(
+                f"'{host}' is no address of this machine", fix="give one with --host"
+            ) from None
         raise OutsideError(
             f"the port {port} of {host} cannot be had: {error.strerror or error}; give another "
-            "with --port, 0 for any that is free"
+            f"with --port, {_which(error)}"
         ) from None
     return bound
+
+
+def _which(error: OSError) -> str:
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "1024 or above, which needs no privileges"
+    return "0 for any that is free"
 
 
 def address_of(bound: socket.socket) -> str:
@@ -63,7 +81,12 @@ def is_loopback(bound: socket.socket) -> bool:
 
 def serve(app: App, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM."""
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    with at_level(logging.CRITICAL, "uvicorn.error"):
+        server_of(app).run([bound])
+
+
+def server_of(app: App) -> "Server":
+    """Return the server of an application."""
     config = uvicorn.Config(
         app,
         http=JsonProtocol,
@@ -77,50 +100,37 @@ def serve(app: App, bound: socket.socket) -> None:
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE_S,
         h11_max_incomplete_event_size=LONGEST_HEAD,
-        backlog=BACKLOG,
+        backlog=TAKEN,
     )
-    _Server(config).run([bound])
+    return Server(config)
 
 
-class JsonProtocol(H11Protocol):
-    """HTTP/1.1 whose refusal of what is no HTTP is JSON, as all our errors are.
-
-    After it what still comes is read and dropped for a moment: closed over unread bytes, the
-    connection would be reset, and the answer lost with it.
-    """
-
-    _is_refused = False
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes of a request."""
-        if not self._is_refused:
-            super().data_received(data)
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no request."""
-        body = as_json({"error": "this is no HTTP/1.1 request, or its first lines are too long"})
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        parts = (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        )
-        for part in parts:
-            self.transport.write(self.conn.send(part) or b"")
-        self._is_refused = True
-        self.transport.write_eof()
-        self.loop.call_later(DRAINED_S, self.transport.close)
-
-
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Ends by a signal as by a command: uvicorn would raise the signal again afterwards."""
+
+    _told_at = float("-inf")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin; more may wait than uvicorn, which has one number for both, takes at a time."""
+        asyncio.get_running_loop().set_exception_handler(self._tell)
+        await super().startup(sockets)
+        for bound in sockets or ():
+            bound.listen(BACKLOG)
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Close what waits where no file is left, and tell so now and then; asyncio tries again."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in SCARCE:
+            loop.default_exception_handler(context)
+            return
+        close_closable(self.server_state.connections)
+        if loop.time() - self._told_at > TOLD_EVERY_S:
+            self._told_at = loop.time()
+            _log.warning("no connection can be taken: %s; allow more open files", error.strerror)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
+        """End by SIGINT and SIGTERM, whose handlers are put back afterwards."""
         ending = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in ending}
         try:

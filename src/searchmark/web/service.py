@@ -18,10 +18,12 @@ from searchmark.systems.logrecords import redacted_logs
 from searchmark.systems.protocol import Context, Entry, Progress, System
 from searchmark.systems.redaction import redact_error
 from searchmark.systems.secrets import Secrets
+from searchmark.web.access import Access, read_token
 from searchmark.web.app import build_app
 from searchmark.web.front import Front
 from searchmark.web.limits import Limits
 from searchmark.web.postgres import PostgresCatalogOptions, open_postgres
+from searchmark.web.quiet import at_level
 from searchmark.web.running import address_of, bind, is_loopback, serve
 from searchmark.web.served import Served, filter_parameters
 from searchmark.web.systems import open_system
@@ -34,11 +36,12 @@ NOISY = ("searchmark.systems.hybrid", "searchmark.retrieval.postgres.catalog", "
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks for."""
+    """What the command line asks for; `token` is the name of a variable, as ``${NAME}``."""
 
     system: str
     host: str = "127.0.0.1"
     port: int = 0
+    token: str | None = None
     database: PostgresCatalogOptions = field(default_factory=PostgresCatalogOptions)
     limits: Limits = field(default_factory=Limits)
 
@@ -47,17 +50,27 @@ def run_service(
     project: Project, asked: Asked, *, say: Callable[[str], object], progress: Progress | None
 ) -> None:
     """Serve until SIGINT or SIGTERM."""
-    with (
-        bind(asked.host, asked.port) as bound,
-        open_served(project, asked, progress, say=say) as served,
-    ):
-        if not is_loopback(bound):
-            say(
-                f"warning: anybody who reaches {asked.host} can search this catalog; put a server "
-                "before it that knows who may"
-            )
-        say(f"serving '{served.name}' at {address_of(bound)}/discovery/search (Ctrl-C ends)")
-        serve(Front(build_app(served, asked.limits), asked.limits), bound)
+    secrets = Secrets()
+    token = None if asked.token is None else read_token(asked.token, secrets)
+    with bind(asked.host, asked.port) as bound:
+        access = _access(asked.host, token, is_here=is_loopback(bound))
+        with open_served(project, asked, progress, say=say, secrets=secrets) as served:
+            if access.names is None:
+                say("warning: requests, and the token in them, are not encrypted; put TLS before")
+            say(f"serving '{served.name}' at {address_of(bound)}/discovery/search (Ctrl-C ends)")
+            app = build_app(served, asked.limits, access=access)
+            serve(Front(app, asked.limits, access), bound)
+
+
+def _access(host: str, token: str | None, *, is_here: bool) -> Access:
+    """Return who may ask; without a token nobody but this machine."""
+    if not is_here and token is None:
+        raise InputError(
+            f"others than this machine reach the address '{host}', so requests need a token",
+            fix="set a variable to one, as SEARCHMARK_TOKEN, and give --token "
+            "'${SEARCHMARK_TOKEN}'",
+        )
+    return Access(token, frozenset({host.lower()}) if is_here else None)
 
 
 @contextmanager
@@ -67,18 +80,17 @@ def open_served(
     progress: Progress | None = None,
     *,
     say: Callable[[str], object] = str,
+    secrets: Secrets | None = None,
 ) -> Iterator[Served]:
     """Open the catalog that the named system searches."""
-    secrets = Secrets()
-    for name in NOISY:
-        logging.getLogger(name).setLevel(logging.ERROR)
+    secrets = secrets or Secrets()
     entry = project.systems[asked.system]
     corpus = read_corpus(project.corpus)
     context = Context(
         corpus, project.folder, project.folder / ".searchmark", _nothing, progress, secrets=secrets
     )
     filters = filter_parameters(corpus.frame, _constraints(project, asked.system), asked.limits)
-    with redacted_logs(secrets):
+    with at_level(logging.ERROR, *NOISY), redacted_logs(secrets):
         if entry.use == POSTGRES:
             opened = open_postgres(entry, asked.database, context, limits=asked.limits, say=say)
             with _told_without(secrets), opened as (database, guard):

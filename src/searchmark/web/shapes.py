@@ -50,18 +50,20 @@ class ResourcePage(BaseModel):
 
 
 class HealthReport(BaseModel):
-    """How the service is."""
+    """How the service is; without the token, where there is one, the first two members alone."""
 
     status: str = Field(pattern="^(ok|partial)$", description="partial: see partialResults.")
     partialResults: bool = Field(description="Whether a search would be partial now.")  # noqa: N815
-    dense: str = Field(description="ok, none where no vectors are used, or why it is missing.")
-    documents: int = Field(ge=0)
-    vectors: int = Field(ge=0)
-    waiting: int = Field(ge=0, description="Documents that wait to be embedded.")
-    dead: int = Field(ge=0, description="Documents that could not be embedded.")
-    generation: str = Field(description="What the vectors were made by.")
-    system: str = Field(description="The system of the project that is served.")
-    version: str
+    dense: str = Field(
+        default="", description="ok, none where no vectors are used, or why it is missing."
+    )
+    documents: int = Field(default=0, ge=0)
+    vectors: int = Field(default=0, ge=0)
+    waiting: int = Field(default=0, ge=0, description="Documents that wait to be embedded.")
+    dead: int = Field(default=0, ge=0, description="Documents that could not be embedded.")
+    generation: str = Field(default="", description="What the vectors were made by.")
+    system: str = Field(default="", description="The system of the project that is served.")
+    version: str = ""
 
 
 class ErrorReport(BaseModel):

@@ -21,6 +21,7 @@ from searchmark.retrieval.catalogs import Found, Health, Mode, Page
 from searchmark.retrieval.constraints import Constraint
 from searchmark.retrieval.encoders import encode_query
 from searchmark.retrieval.generation import Generation, Progress
+from searchmark.web.access import Access
 from searchmark.web.app import build_app
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.front import Front
@@ -114,14 +115,14 @@ class Reply(NamedTuple):
 class Service:
     """The application as the front lets requests through to it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, access: Access | None = None) -> None:
         self.encoder = Encoder()
         self.guard = GuardedEncoder(self.encoder)
         self.shelf = Shelf(self.guard)
         constraints = [Constraint(r"under (\d+)", "amount", "<=")]
         filters = filter_parameters(CORPUS.frame, constraints, limits)
         served = Served("shelf", self.shelf, filters, self.guard)
-        self.app = Front(build_app(served, limits, key=b"key"), limits)
+        self.app = Front(build_app(served, limits, key=b"key", access=access), limits, access)
 
     def get(self, target: str | bytes, **more: Any) -> Reply:
         return asyncio.run(self.ask(target, **more))
