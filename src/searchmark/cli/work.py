@@ -170,8 +170,10 @@ def _judge(done: Done, *, once: bool) -> None:
     if once and done.left.open:
         raise OutsideError(f"stopped with {done.left.open:,} documents left to embed")
     if once and done.dead is not None:
+        from searchmark.experiments.soundness import shown
+
         doc_id, error = done.dead
         raise OutsideError(
-            f"{done.left.dead:,} documents could not be embedded, such as '{doc_id}' ({error}); "
-            "mend the cause, then give --requeue"
+            f"{done.left.dead:,} documents could not be embedded, such as {shown(doc_id)} "
+            f"({error}); mend the cause, then give --requeue"
         )

@@ -1,6 +1,7 @@
 """One call of a system, and the record of it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import index
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -17,7 +18,9 @@ from searchmark.errors import (
 from searchmark.experiments.journal import Call
 from searchmark.experiments.soundness import numbers_flaw, ranks_flaw, shown, storable
 from searchmark.experiments.validity import not_asked
+from searchmark.systems.calling import CalledSystem
 from searchmark.systems.protocol import Answer, Query, System
+from searchmark.systems.secrets import Secrets
 
 if TYPE_CHECKING:
     from searchmark.systems.protocol import BatchSystem
@@ -37,14 +40,15 @@ def ask(
     system: System, query: Query, depth: int, *, warmup: bool = False, attempts: int = 0
 ) -> Call:
     """Ask one query and record how it went; `attempts` were made for it before."""
+    record = _Recording(depth, warmup, _secrets_of(system))
     start = perf_counter()
     try:
         answer = system.search(query, depth)
-        call = _answered(query, answer, depth, _since(start), warmup=warmup)
+        call = record.answered(query, answer, _since(start))
     except (InputError, KeyboardInterrupt):
         raise  # the configuration is wrong, or a person stops the run: not this query's failure
     except BaseException as error:  # exit() in a system under test is its failure too
-        call = _failed(query, error, _since(start), warmup=warmup)
+        call = record.failed(query, error, _since(start))
     return replace(call, attempts=call.attempts + attempts) if attempts else call
 
 
@@ -57,7 +61,9 @@ def ask_batch(
     ask again is no more allowed than for a query alone. Another failure of the whole may be that
     of one query.
     """
-    start, size = perf_counter(), len(queries)
+    size = len(queries)
+    record = _Recording(depth, warmup, _secrets_of(system), size)
+    start = perf_counter()
     try:
         answers = cast("BatchSystem", system).search_many(queries, depth)
     except (InputError, KeyboardInterrupt):
@@ -68,10 +74,12 @@ def ask_batch(
         took, answers = _since(start), [_too_long(error, size)] * size
     else:
         took = _since(start)
-    return [
-        _of_batch(query, answer, depth, took, warmup=warmup, batch=size)
-        for query, answer in zip(queries, answers, strict=True)
-    ]
+    return [record.either(q, answer, took) for q, answer in zip(queries, answers, strict=True)]
+
+
+def _secrets_of(system: System) -> Secrets | None:
+    """Return what the system's pool keeps out of messages; None where it has none."""
+    return system.secrets if isinstance(system, CalledSystem) else None
 
 
 def _too_long(error: BaseException, size: int) -> SystemFailedError:
@@ -86,72 +94,73 @@ def _too_long(error: BaseException, size: int) -> SystemFailedError:
     return found
 
 
-def _of_batch(
-    query: Query,
-    answer: Answer | SystemFailedError,
-    depth: int,
-    took: float,
-    *,
-    warmup: bool,
-    batch: int,
-) -> Call:
-    """Return the record of one query of a batch."""
-    try:
-        if isinstance(answer, BaseException):
-            raise answer
-        return _answered(query, answer, depth, took, warmup=warmup, batch=batch)
-    except Exception as error:
-        return _failed(query, error, took, warmup=warmup, batch=batch)
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """Makes the records of one call, or of a batch of so many queries."""
 
+    depth: int
+    warmup: bool
+    secrets: Secrets | None
+    batch: int = 1
 
-def _answered(
-    query: Query, answer: Answer, depth: int, latency_ms: float, *, warmup: bool, batch: int = 1
-) -> Call:
-    """Return the call in Python's own types: NumPy's pass for them, but cannot be written.
+    def either(self, query: Query, answer: Answer | SystemFailedError, latency_ms: float) -> Call:
+        """Return the record of one query of a batch."""
+        try:
+            if isinstance(answer, BaseException):
+                raise answer
+            return self.answered(query, answer, latency_ms)
+        except Exception as error:
+            return self.failed(query, error, latency_ms)
 
-    Raises where it holds anything that could not be kept, or would not come back the same.
-    """
-    given = answer.hits
-    found = ranks_flaw(
-        [h.doc_id for h in given], [h.score for h in given], [h.tokens for h in given]
-    )
-    if found is not None:
-        raise ValueError(found)
-    hits = given[:depth]
-    has_tokens = any(h.tokens is not None for h in hits)
-    call = Call(
-        query_id=query.query_id,
-        status="ok" if given else "empty" if answer.is_given else "missing",
-        latency_ms=latency_ms if answer.latency_ms is None else _latency(answer.latency_ms),
-        doc_ids=[str.__str__(h.doc_id) for h in hits],
-        scores=[None if h.score is None else float(h.score) for h in hits],
-        tokens=[None if h.tokens is None else float(h.tokens) for h in hits] if has_tokens else [],
-        attempts=index(answer.attempts),
-        partial=bool(answer.partial),
-        size=_count(answer.size, "size"),
-        total=_count(answer.total, "total"),
-        warmup=warmup,
-        batch=batch,
-    )
-    if (found := numbers_flaw(call)) is not None:
-        raise ValueError(found)
-    return call
+    def answered(self, query: Query, answer: Answer, latency_ms: float) -> Call:
+        """Return the call in Python's own types: NumPy's pass for them, but cannot be written.
 
+        Raises where it holds anything that could not be kept, or would not come back the same.
+        """
+        given = answer.hits
+        found = ranks_flaw(
+            [h.doc_id for h in given],
+            [h.score for h in given],
+            [h.tokens for h in given],
+            self.secrets,
+        )
+        if found is not None:
+            raise ValueError(found)
+        hits = given[: self.depth]
+        has_tokens = any(h.tokens is not None for h in hits)
+        call = Call(
+            query_id=query.query_id,
+            status="ok" if given else "empty" if answer.is_given else "missing",
+            latency_ms=latency_ms if answer.latency_ms is None else _latency(answer.latency_ms),
+            doc_ids=[str.__str__(h.doc_id) for h in hits],
+            scores=[None if h.score is None else float(h.score) for h in hits],
+            tokens=[None if h.tokens is None else float(h.tokens) for h in hits]
+            if has_tokens
+            else [],
+            attempts=index(answer.attempts),
+            partial=bool(answer.partial),
+            size=_count(answer.size, "size"),
+            total=_count(answer.total, "total"),
+            warmup=self.warmup,
+            batch=self.batch,
+        )
+        if (found := numbers_flaw(call)) is not None:
+            raise ValueError(found)
+        return call
 
-def _failed(
-    query: Query, error: BaseException, latency_ms: float, *, warmup: bool, batch: int = 1
-) -> Call:
-    if isinstance(error, SystemFailedError) and error.latency_ms is not None:
-        latency_ms = error.latency_ms
-    return Call(
-        query_id=query.query_id,
-        status=_status(error),
-        latency_ms=latency_ms,
-        error=storable(_told(error)),
-        attempts=_attempts(error),
-        warmup=warmup,
-        batch=batch,
-    )
+    def failed(self, query: Query, error: BaseException, latency_ms: float) -> Call:
+        """Return the record of a call that raised."""
+        if isinstance(error, SystemFailedError) and error.latency_ms is not None:
+            latency_ms = error.latency_ms
+        return Call(
+            query_id=query.query_id,
+            status=_status(error),
+            latency_ms=latency_ms,
+            error=storable(_told(error)),
+            attempts=_attempts(error),
+            warmup=self.warmup,
+            batch=self.batch,
+        )
 
 
 def _told(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from searchmark.experiments.experiment import run_experiment
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
 from searchmark.experiments.outcome import Experiment, Outcome
+from searchmark.experiments.soundness import shown
 from searchmark.measures.ndcg import gains, ideal_dcg, top_grades
 from searchmark.measures.notation import parse_measure
 from searchmark.measures.score import docs_flag, values
@@ -72,9 +73,9 @@ def check_queries(project: Project, query_ids: Sequence[str]) -> None:
         if query_id in judged:
             continue
         if query_id in known:
-            raise InputError(f"nobody judged the query '{query_id}'", path=project.qrels)
+            raise InputError(f"nobody judged the query {shown(query_id)}", path=project.qrels)
         fix = nearest(query_id, known)
-        raise InputError(f"there is no query '{query_id}'", path=project.queries, fix=fix)
+        raise InputError(f"there is no query {shown(query_id)}", path=project.queries, fix=fix)
 
 
 def serving_system(project: Project, setup: Evidence) -> str | None:

@@ -122,7 +122,7 @@ def try_experiment(
     failed += unclosed
     if not outcomes:
         raise failure(failed) from failed[0].error.__cause__
-    evaluation = _evaluation(project, inputs, outcomes, failed)
+    evaluation = _evaluation(work, outcomes, failed)
     if sensitivity:
         counted = [s for s in evaluation.systems if s.invalid is None]
         seen = sensitivities(counted, inputs.measures, inputs.groups)
@@ -262,9 +262,8 @@ def _categories(inputs: Inputs) -> list[str | None]:
     return [category.get(q) for q in inputs.judged.query_ids]
 
 
-def _evaluation(
-    project: Project, inputs: Inputs, outcomes: Sequence[Outcome], failed: Sequence[Failed]
-) -> Evaluation:
+def _evaluation(work: _Work, outcomes: Sequence[Outcome], failed: Sequence[Failed]) -> Evaluation:
+    project, inputs = work.project, work.inputs
     categories: dict[str, int] = {}
     for category in _categories(inputs):
         if category:
@@ -286,7 +285,7 @@ def _evaluation(
                 {o.system for o in outcomes if o.invalid},
             ),
             *partial_notes(outcomes),
-            *stranger_notes(inputs.corpus, outcomes),
+            *stranger_notes(inputs.corpus, outcomes, work.pool.secrets),
         ),
         calls={
             o.system: summarize_calls(o.calls)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from searchmark.data import read_corpus, read_queries
 from searchmark.errors import InputError, nearest
+from searchmark.experiments.soundness import shown
 from searchmark.project import Project
 from searchmark.project.place import place_of
 from searchmark.systems.explanation import ExplainingSystem, Explanation
@@ -21,7 +22,9 @@ def query_of(project: Project, query_id: str) -> Query:
     texts = dict(zip(queries.query_ids, queries.texts, strict=True))
     if query_id not in texts:
         raise InputError(
-            f"no query has the id '{query_id}'", path=project.queries, fix=nearest(query_id, texts)
+            f"no query has the id {shown(query_id)}",
+            path=project.queries,
+            fix=nearest(query_id, texts),
         )
     return Query(query_id, texts[query_id])
 

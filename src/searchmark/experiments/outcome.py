@@ -10,14 +10,12 @@ from searchmark.diagnosis.wording import listed
 from searchmark.errors import SearchmarkError, SystemFailedError
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
+from searchmark.experiments.soundness import shown
 from searchmark.experiments.validity import caveats_of, count_partial, failure_sentence
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.pool import Failed
 from searchmark.systems.secrets import Secrets
-
-LONGEST_ID = 80
-"""So many characters of an id are shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,17 +145,11 @@ def partial_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
             )
 
 
-def stranger_notes(
-    corpus: Corpus, outcomes: Sequence[Outcome], secrets: Secrets | None = None
-) -> Iterator[str]:
-    """Tell of results that are not in the corpus: ids that were altered, or another catalog.
-
-    An id may be anything a system gives: it is shown on one line, cut, and without secrets.
-    """
+def stranger_notes(corpus: Corpus, outcomes: Sequence[Outcome], secrets: Secrets) -> Iterator[str]:
+    """Tell of results that are not in the corpus: ids that were altered, or another catalog."""
     known = set(corpus.doc_ids)
     for outcome in outcomes:
         strange = [d for c in outcome.calls for d in c.doc_ids if d not in known]
         if strange:
-            secrets = secrets or Secrets()
-            n, first = len(strange), secrets.excerpt(strange[0], LONGEST_ID)
-            yield f"{outcome.system}: results that are not in the corpus: {n}, '{first}' first."
+            n, first = len(strange), shown(strange[0], secrets)
+            yield f"{outcome.system}: results that are not in the corpus: {n}, {first} first."

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from searchmark.systems.secrets import Secrets
+
 if TYPE_CHECKING:
     from searchmark.experiments.journal import Call
 
@@ -12,6 +14,9 @@ FAILURES = ("error", "timeout", "unasked")
 
 MOST = 2**63 - 1
 """The greatest whole number that tables hold."""
+
+LONGEST = 80
+"""Characters of an id that a message shows."""
 
 MOST_ATTEMPTS = 10_000
 """More attempts than any limits of calls allow."""
@@ -56,31 +61,40 @@ def numbers_flaw(call: "Call") -> str | None:
 
 
 def ranks_flaw(
-    doc_ids: Sequence[object], scores: Sequence[object], tokens: Sequence[object]
+    doc_ids: Sequence[object],
+    scores: Sequence[object],
+    tokens: Sequence[object],
+    secrets: Secrets | None = None,
 ) -> str | None:
     """Return what is wrong with the first document that cannot be kept or compared."""
     for doc_id, score, n_tokens in zip(doc_ids, scores, tokens, strict=True):
         if not isinstance(doc_id, str) or not doc_id:
-            return f"a document id is {shown(doc_id)}, not a text"
+            return f"a document id is {shown(doc_id, secrets)}, not a text"
         if not _is_text(doc_id):
-            return f"a document id is {shown(doc_id)}, which UTF-8 cannot hold"
+            return f"a document id is {shown(doc_id, secrets)}, which UTF-8 cannot hold"
         if score is not None and not _is_finite(score):
             return (
-                f"the score of document '{doc_id}' is {shown(score)}; give a finite number, or "
-                "None where there is no score"
+                f"the score of document {shown(doc_id, secrets)} is {shown(score, secrets)}; give "
+                "a finite number, or None where there is no score"
             )
         if n_tokens is not None and not (_is_finite(n_tokens) and n_tokens >= 0):  # type: ignore[operator]
-            return f"document '{doc_id}' has {shown(n_tokens)} tokens"
+            return f"document {shown(doc_id, secrets)} has {shown(n_tokens, secrets)} tokens"
     return None
 
 
-def shown(value: object) -> str:
-    """Return a value for a message, cut where it is long."""
+def shown(value: object, secrets: Secrets | None = None) -> str:
+    """Return a value for a message: a text in quotes, a number as it is.
+
+    An id may be anything that a system or a file gives. So it is shown on one line, what a terminal
+    would obey written out, without secrets (those of the environment where no others are known),
+    and cut where it is long.
+    """
     try:
-        text = repr(value) if isinstance(value, str) else str(value)
+        text = str.__str__(value) if isinstance(value, str) else str(value)
     except Exception:  # a number of more digits than Python writes, or a broken __repr__
         return f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= 60 else text[:59] + "…"
+    told = (secrets or Secrets()).excerpt(text, LONGEST)
+    return f"'{told}'" if isinstance(value, str) else told
 
 
 def _is_finite(value: object) -> bool:

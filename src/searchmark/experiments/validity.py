@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from searchmark.experiments.journal import Call
+from searchmark.experiments.soundness import shown
 from searchmark.systems.policy import CallPolicy
 
 
@@ -65,7 +66,7 @@ def failure_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) -> 
     beside = f"; {n_partial} more answers are partial" if n_partial else ""
     again = "failed queries and those answered in part" if n_partial else "failed queries"
     return (
-        f"system '{system}' failed on query '{failed[0].query_id}'{more}{limit}: "
+        f"system '{system}' failed on query {shown(failed[0].query_id)}{more}{limit}: "
         f"{failed[0].error}{beside}; the answers so far are kept, and the same command asks only "
         f"the {again} again"
     )
@@ -77,10 +78,10 @@ def _partial_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) ->
     many = f", {n_partial} in all" if n_partial > 1 else ""
     limit = f" ({_limit(policy)})" if policy.partial_share else ""
     return (
-        f"system '{system}' gave only a partial answer to query '{first}'{many} of {len(calls)}"
-        f"{limit}: a part of it failed or did not take part; the whole answers are kept, and the "
-        "same command asks only the others again; where this is how it serves users, say so with "
-        f"max_partial_share = {_share_for(n_partial, len(calls)):g} in its table"
+        f"system '{system}' gave only a partial answer to query {shown(first)}{many} of "
+        f"{len(calls)}{limit}: a part of it failed or did not take part; the whole answers "
+        "are kept, and the same command asks only the others again; where this is how it serves "
+        f"users, say so with max_partial_share = {_share_for(n_partial, len(calls)):g} in its table"
     )
 
 

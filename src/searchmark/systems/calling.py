@@ -98,6 +98,11 @@ class CalledSystem:
         return self.inner.name
 
     @property
+    def secrets(self) -> Secrets:
+        """What is kept out of whatever is told of it."""
+        return self._secrets
+
+    @property
     def tags(self) -> frozenset[str]:
         """The system's tags."""
         return self.inner.tags

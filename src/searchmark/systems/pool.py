@@ -16,6 +16,7 @@ from searchmark.systems.logrecords import redacted_logs
 from searchmark.systems.naming import Place, closing_error, opening_error
 from searchmark.systems.protocol import Context, Entry, Kind, Progress
 from searchmark.systems.redaction import redact_error
+from searchmark.systems.secrets import Secrets
 
 Tell = Callable[[BaseException, str, Place], SearchmarkError]
 
@@ -121,6 +122,11 @@ class Pool:
         except (Exception, SystemExit) as error:
             told = self._told(closing_error, error, name)
             self._unclosed.append(Failed(name, told, self._locate(name)))
+
+    @property
+    def secrets(self) -> Secrets:
+        """What is kept out of whatever is told of its systems."""
+        return self._context.secrets
 
     def close(self) -> list[Failed]:
         """Close every system that was opened, last one first, and return those that could not be.

@@ -15,6 +15,7 @@ from searchmark.data.qrels import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS
 from searchmark.data.records import Records, read_records
 from searchmark.errors import InputError
 from searchmark.experiments.guiding.log import Entry, Pair, decisions
+from searchmark.experiments.soundness import shown
 
 NEW = "query_id\tdoc_id\tgrade\n"
 """Qrels that hold nothing yet."""
@@ -127,8 +128,8 @@ def _separated_writer(records: Records, separator: str) -> Callable[[Pair, int],
 def _trec_line(pair: Pair, grade: int) -> str:
     if any(len(part.split()) != 1 for part in pair):
         raise InputError(
-            f"the ids '{pair.query_id}' and '{pair.doc_id}' hold a blank, which the TREC layout of "
-            "these qrels cannot",
+            f"the ids {shown(pair.query_id)} and {shown(pair.doc_id)} hold a blank, which the "
+            "TREC layout of these qrels cannot",
             fix="save the qrels as .tsv with a header: query_id, doc_id, grade",
         )
     return f"{pair.query_id} 0 {pair.doc_id} {grade}"

@@ -35,6 +35,7 @@ from searchmark.experiments.guiding.pool import (
 from searchmark.experiments.guiding.sheet import NAME as SHEET
 from searchmark.experiments.guiding.sheet import read_sheet, write_sheet
 from searchmark.experiments.guiding.walk import Walk
+from searchmark.experiments.soundness import shown
 from searchmark.project import Project
 from searchmark.systems.protocol import Progress
 
@@ -86,7 +87,7 @@ def _tell_failures(walk: Walk, asked: Asked) -> None:
     if not failures:
         return
     name, call = failures[0]
-    what = f"{len(failures)} calls failed, the first one of '{name}' for '{call.query_id}'"
+    what = f"{len(failures)} calls failed, the first one of '{name}' for {shown(call.query_id)}"
     if len(failures) == sum(map(len, asked.calls.values())):
         raise SystemFailedError(f"all calls failed, so there is nothing to judge: {call.error}")
     walk.talk.tell(f"{what}: {call.error}")
