@@ -20,7 +20,9 @@ pytest's ini file names (seen from that file), and the rootdir itself.
 A system is run when a test first asks for it and once a pytest session; all tests share its
 answers. With pytest-xdist every worker runs it, one after the other. Whatever keeps a number from
 being given (no baseline, other inputs than the baseline's, a system that fails, an unknown name)
-fails the test with one sentence. Nothing is imported until a test uses the fixture.
+fails the test with one sentence. Partial answers and failed queries within the limits of the run
+are a warning (`searchmark.pytest_fixture.CaveatWarning`), and stand in the message of an assertion
+that fails. Nothing is imported until a test uses the fixture.
 """
 
 import os

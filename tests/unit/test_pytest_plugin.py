@@ -252,6 +252,70 @@ def test_a_system_that_fails_is_run_once_and_fails_each_test_that_asks_it(
     assert asked(pytester.path) == ["apple", "fruit", "rock"]
 
 
+FAILS_ON_ROCK = """
+def search(text, k):
+    if text == "rock":
+        raise OSError("engine down")
+    return ["d1", "d3", "d2"][:k]
+"""
+
+AS_WARNINGS = ("-W", "default")
+"""They are errors in the tests around."""
+
+HALF_UP = {
+    # two answers with d1 first, and one query that counts as missing: (1 + 1 + 0) / 3
+    "mine": ("mine: 1 of 3 queries failed, within its max_error_share = 0.5; they count", "0.6667"),
+    # q1: d1 is first in both; q2: d1 is second and first, 1/62 + 1/61, d2 first and third, 1/61 +
+    # 1/63; q3: words finds nothing and mine is down
+    "both": ("both: 1 of 3 answers are partial, within its max_partial_share = 0.5: a", "0.6667"),
+}
+
+
+@pytest.mark.parametrize("system", HALF_UP)
+def test_a_mean_of_less_than_whole_answers_says_so(
+    pytester: pytest.Pytester, run: Run, system: str
+) -> None:
+    make_project(pytester.path)
+    project = pytester.path / "searchmark.toml"
+    both = '[systems.both]\nuse = "hybrid"\nof = ["words", "mine"]\nmax_partial_share = 0.5\n'
+    alter(project, "[gate]", f"max_error_share = 0.5\n\n{both}\n[gate]")
+    next(pytester.path.glob("mine_*.py")).write_text(FAILS_ON_ROCK)
+    caveat, mean = HALF_UP[system]
+    done = run(
+        f"""
+        def test_holds(searchmark):
+            assert searchmark.mean("RR", system="{system}") > 0.6
+            assert searchmark.mean("RR", system="{system}").caveats[0].startswith("{caveat}")
+
+        def test_falls(searchmark):
+            assert searchmark.mean("RR", system="{system}") > 0.7
+
+        def test_values(searchmark):
+            assert searchmark.values("RR", system="{system}")["q1"] == 1.0
+
+        def test_whole(searchmark):
+            assert searchmark.mean("RR", system="words").caveats == ()
+        """,
+        *AS_WARNINGS,
+    )
+    done.assert_outcomes(passed=3, failed=1, warnings=4)
+    done.stdout.fnmatch_lines([f"E * assert {mean} * over 3 queries; mind: {caveat} * > 0.7"])
+    done.stdout.fnmatch_lines([f"*CaveatWarning: {caveat}*"])
+
+
+def test_a_gate_of_less_than_whole_answers_says_so(pytester: pytest.Pytester, run: Run) -> None:
+    make_project(pytester.path, "mine")
+    project = pytester.path / "searchmark.toml"
+    alter(project, ':search"\n', ':search"\nmax_error_share = 0.5\n')
+    next(pytester.path.glob("mine_*.py")).write_text(FAILS_ON_ROCK)
+    accept_baseline(read_project(pytester.path))
+    done = run(body("assert searchmark.gate()"), *AS_WARNINGS)
+    done.assert_outcomes(passed=1, warnings=1)
+    done.stdout.fnmatch_lines(
+        ["*CaveatWarning: mine: 1 of 3 queries failed, within its max_error*"]
+    )
+
+
 def test_code_under_test_that_ends_the_program(pytester: pytest.Pytester, run: Run) -> None:
     make_project(pytester.path, "mine")
     next(pytester.path.glob("mine_*.py")).write_text("raise SystemExit(0)\n")

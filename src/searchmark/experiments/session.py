@@ -63,6 +63,10 @@ class Session:
         scores = self._measured(measure, system)
         return dict(scores.per_query[scores.means[0].measure])
 
+    def caveats(self, system: str | None = None) -> tuple[str, ...]:
+        """Return what to know of a run that counts although not every answer is whole."""
+        return self._run(self._named(system)).caveats
+
     def _measured(self, measure: str, system: str | None) -> SystemScores:
         """Return the scores of a system by one measure, computed from what it answered."""
         parsed = self._parsed(measure)
