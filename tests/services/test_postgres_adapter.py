@@ -15,7 +15,8 @@ import pytest
 from searchmark.data.corpus import Corpus
 from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
 from searchmark.systems.policy import CallPolicy
-from searchmark.systems.postgres.adapter import POSTGRES, Config
+from searchmark.systems.postgres.adapter import POSTGRES
+from searchmark.systems.postgres.config import Config
 from searchmark.systems.protocol import Context, Query, System
 from searchmark.systems.secrets import Secrets
 

@@ -7,7 +7,8 @@ import pytest
 
 from searchmark.data.corpus import Corpus
 from searchmark.errors import InputError
-from searchmark.systems.postgres.adapter import POSTGRES, Config, find_problems
+from searchmark.systems.postgres.adapter import POSTGRES, find_problems
+from searchmark.systems.postgres.config import Config
 from searchmark.systems.postgres.statement import read_statement
 from searchmark.systems.protocol import Context, System
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from searchmark.errors import Problem
+from searchmark.systems.command.config import Config
 from searchmark.systems.command.printed import items_of
 from searchmark.systems.literals import (
     argument_problems,
@@ -16,9 +16,6 @@ from searchmark.systems.literals import (
 from searchmark.systems.secrets import has_reference
 from searchmark.systems.selection import compile_path, path_problem, selection_problems
 from searchmark.systems.template import placeholders, template_problem
-
-if TYPE_CHECKING:
-    from searchmark.systems.command.system import Config
 
 KNOWN = ("query", "k", "query_id")
 INTERPRETERS = {
@@ -30,7 +27,7 @@ INTERPRETERS = {
 """Programs that run the text after this argument: a query in there would be run as code."""
 
 
-def command_problems(config: "Config") -> list[Problem]:
+def command_problems(config: Config) -> list[Problem]:
     """Report commands that cannot be run, or that would take a query for code."""
     return [
         *_argv_problems(config.argv),
@@ -83,7 +80,7 @@ def _code_places(argv: Sequence[str]) -> Iterator[int]:
             flag = INTERPRETERS.get(re.sub(r"[0-9.]+$", "", PurePath(argument).name))
 
 
-def _query_problems(config: "Config") -> Iterator[Problem]:
+def _query_problems(config: Config) -> Iterator[Problem]:
     if config.stdin is not None:
         yield from _template_problems("stdin", config.stdin)
         if body_secret_problems("stdin", config.stdin):
@@ -94,14 +91,14 @@ def _query_problems(config: "Config") -> Iterator[Problem]:
         yield Problem("argv", "nothing tells the program what to look for: write {query} in it")
 
 
-def _environment_problems(config: "Config") -> Iterator[Problem]:
+def _environment_problems(config: Config) -> Iterator[Problem]:
     for name, value in config.env.items():
         if not name or "=" in name or "\0" in name + value:
             yield Problem(f"env.{name}", "is no variable of an environment")
     yield from literal_secret_problems(env=config.env)
 
 
-def _code_problems(config: "Config") -> Iterator[Problem]:
+def _code_problems(config: Config) -> Iterator[Problem]:
     if not config.ok_codes:
         yield Problem("ok_codes", "holds no exit code, so that nothing would be an answer")
     for key, codes in (("ok_codes", config.ok_codes), ("empty_codes", config.empty_codes)):
@@ -114,7 +111,7 @@ def _code_problems(config: "Config") -> Iterator[Problem]:
         yield Problem("max_bytes", f"{config.max_bytes} is not 1 or more")
 
 
-def output_problems(config: "Config") -> list[Problem]:
+def output_problems(config: Config) -> list[Problem]:
     """Report output that cannot be read as it is said."""
     found = list(_token_problems(config))
     if (config.ids is None) == (config.ids_regex is None):
@@ -132,7 +129,7 @@ def output_problems(config: "Config") -> list[Problem]:
     return found
 
 
-def _regex_problems(config: "Config") -> Iterator[Problem]:
+def _regex_problems(config: Config) -> Iterator[Problem]:
     text = config.ids_regex or ""
     if (wrong := _pattern_problem(text)) is not None:
         yield Problem("ids_regex", wrong)
@@ -157,7 +154,7 @@ def _pattern_problem(text: str) -> str | None:
     return None
 
 
-def _token_problems(config: "Config") -> Iterator[Problem]:
+def _token_problems(config: Config) -> Iterator[Problem]:
     tokens = config.tokens
     if isinstance(tokens, float | int) and not (isfinite(tokens) and tokens >= 0):
         yield Problem("tokens", f"{tokens:g} is no number of tokens")

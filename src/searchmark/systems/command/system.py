@@ -7,11 +7,12 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from searchmark.errors import InputError, Problem, SystemFailedError, one_line
+from searchmark.systems.command.config import MEASURED, Config
 from searchmark.systems.command.executable import digests, environment, find_program, working_folder
 from searchmark.systems.command.matching import Matching
 from searchmark.systems.command.printed import (
@@ -23,9 +24,10 @@ from searchmark.systems.command.printed import (
     items_of,
     with_tokens,
 )
+from searchmark.systems.command.problems import command_problems, output_problems
 from searchmark.systems.command.process import Finished, Processes, Program
 from searchmark.systems.policy import CallPolicy
-from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System, Tag
+from searchmark.systems.protocol import Answer, Context, Entry, Kind, Query, System
 from searchmark.systems.secrets import Secrets
 from searchmark.systems.selection import compile_path, selection
 from searchmark.systems.template import encoded, expand_text, fill_text
@@ -33,53 +35,10 @@ from searchmark.systems.template import encoded, expand_text, fill_text
 if TYPE_CHECKING:
     from searchmark.systems.counting import TokenCounter
 
-MEASURED = "measured"
-"""The value of ``tokens`` that says: count what is printed."""
-
 SHOWN = 80
 """How many characters of a command, and twice that of what it wrote, messages hold."""
 
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-
-
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Keys of a system with ``use = "command"``.
-
-    `argv` is the program and its arguments, with ``{query}``, ``{k}`` and ``{query_id}``; `stdin`
-    is a text given on standard input, with the same. `cwd` is relative to the project file; `env`
-    is added to the environment, of which `clean_env` leaves but the little programs need to run.
-
-    `ids`, `scores`, `partial` and `total` are JMESPath over what is printed: one JSON document,
-    or with `output` "jsonl" the list of its lines. `ids_regex` reads text instead, with groups
-    called id, score and tokens. `tokens` is what a result costs: a number for all, a JMESPath, or
-    "measured" by the `tokenizer` of a model, where `items` may say which values are the results.
-
-    An exit code in `ok_codes` stands for an answer, one in `empty_codes` for no results.
-    `empty_regex` matches all that is printed where nothing was found. `files` and `version` (a
-    command) say which program and data it was.
-    """
-
-    argv: list[str]
-    stdin: str | None = None
-    cwd: str = "."
-    env: dict[str, str] = {}
-    clean_env: bool = False
-    ids: str | None = None
-    scores: str | None = None
-    tokens: str | float | None = None
-    items: str | None = None
-    partial: str | None = None
-    total: str | None = None
-    output: Literal["json", "jsonl"] = "json"
-    ids_regex: str | None = None
-    empty_regex: str | None = None
-    ok_codes: list[int] = msgspec.field(default_factory=lambda: [0])
-    empty_codes: list[int] = []
-    tokenizer: str = "all-MiniLM-L6-v2"
-    max_bytes: int = 10_000_000
-    files: list[str] = []
-    version: list[str] = []
-    tags: list[Tag] = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,8 +217,6 @@ def _output(config: Config, stack: ExitStack) -> Output:
 
 def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> list[Problem]:
     """Report commands that cannot be run and output that cannot be read."""
-    from searchmark.systems.command.problems import command_problems, output_problems
-
     return [*command_problems(config), *output_problems(config)]
 
 

@@ -2,38 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import Literal
-
-import msgspec
 
 from searchmark.errors import InputError, Problem, SystemFailedError
 from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
+from searchmark.systems.postgres.config import Config
 from searchmark.systems.postgres.dsn import LIBPQ, expanded_dsn
 from searchmark.systems.postgres.statement import read_statement
-from searchmark.systems.protocol import Context, Entry, Kind, System, Tag
-
-
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Keys of a system with ``use = "postgres"``.
-
-    `sql` is a file with one SELECT and the parameters ``%(query)s``, ``%(k)s``, ``%(embedding)s``,
-    ``%(query_id)s``. `dsn` is a libpq connection string; what it leaves out comes from libpq's own
-    environment and service file. `id`, `score` and `tokens` name columns of the result. `setup`
-    are statements for every new connection. `model` and `precision` make the embedding.
-    """
-
-    sql: str
-    dsn: str = ""
-    id: str | None = None
-    score: str | None = None
-    tokens: str | None = None
-    setup: list[str] = []
-    read_only: bool = True
-    model: str = "all-MiniLM-L6-v2"
-    precision: Literal["fp32", "int8"] = "fp32"
-    tags: list[Tag] = []
+from searchmark.systems.protocol import Context, Entry, Kind, System
 
 
 @contextmanager

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
 
     from searchmark.retrieval.encoders import Encoder
-    from searchmark.systems.postgres.adapter import Config
+    from searchmark.systems.postgres.config import Config
     from searchmark.systems.postgres.connections import Connections
     from searchmark.systems.postgres.statement import Statement
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.systems.command.system import Config, find_problems
+from searchmark.systems.command.config import Config
+from searchmark.systems.command.system import find_problems
 
 FINE: dict[str, Any] = {"argv": ["find", "--", "{query}"], "ids": "[].id"}
 

@@ -20,9 +20,10 @@ import pytest
 
 from searchmark.data import Corpus
 from searchmark.errors import InputError, SystemFailedError, SystemTimeoutError
+from searchmark.systems.command.config import Config
 from searchmark.systems.command.pipes import KEPT
 from searchmark.systems.command.process import Processes, Program
-from searchmark.systems.command.system import Config, open_command
+from searchmark.systems.command.system import open_command
 from searchmark.systems.command.warden import MARK
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.protocol import Answer, Context, Hit, Query, System
