@@ -15,6 +15,8 @@ from searchmark.demo import place
 
 HERE = Path(__file__).resolve().parent
 
+SEARCHMARK = (sys.executable, "-c", "from searchmark.cli.main import main; main()")
+
 BACK_S = 3.0
 """So long after the encoder's return an answer may still be partial."""
 
@@ -22,7 +24,7 @@ HANGS_S = 3.0
 """A hung encoder hangs for so much longer than a killed one is away: searches wait for it first."""
 
 ENDPOINT = """
-[systems.dense.endpoint]
+[systems.{system}.endpoint]
 url = "http://127.0.0.1:{port}/v1"
 model = "hashed"
 """
@@ -108,9 +110,8 @@ def hanging(encoder: Encoder) -> Trouble:
 def in_memory(folder: Path, encoder: Encoder) -> Iterator[Served]:
     """Serve the demo with the encoder behind an endpoint."""
     place(folder)
-    with_endpoint(folder / "searchmark.toml", encoder, "# What users get")
-    command = [sys.executable, "-c", "from searchmark.cli.main import main; main()"]
-    with served([*command, "serve", "--api", str(folder)]) as (url, process):
+    with_endpoint(folder / "searchmark.toml", encoder, "dense", "# What users get")
+    with served([*SEARCHMARK, "serve", "--api", str(folder)]) as (url, process):
         yield Served(url, process, folder, [killing(encoder), hanging(encoder)])
 
 
@@ -122,9 +123,9 @@ def in_postgres(folder: Path, encoder: Encoder, dsn: str) -> Iterator[Served]:
     project = folder / "searchmark.toml"
     text = example.read_text("utf-8").replace("../../src/searchmark/demo", data)
     project.write_text(text.replace("[gate]", WITH_TIES + "[gate]"))
-    with_endpoint(project, encoder, "[systems.hybrid]")
-    command = [sys.executable, str(HERE / "elsewhere.py"), str(encoder.port), "serve", "--api"]
-    command += [str(folder), "--system", "hybrid-postgres", "--dsn", "${DATABASE_URL}"]
+    with_endpoint(project, encoder, "dense", "[systems.hybrid]")
+    with_endpoint(project, encoder, "hybrid-postgres", "[gate]")
+    command = [*SEARCHMARK, "serve", "--api", str(folder), "--system", "hybrid-postgres"]
     import psycopg
 
     with (
@@ -144,11 +145,12 @@ def in_postgres(folder: Path, encoder: Encoder, dsn: str) -> Iterator[Served]:
         yield Served(url, process, folder, [killing(encoder), broken, waiting, hanging(encoder)])
 
 
-def with_endpoint(project: Path, encoder: Encoder, mark: str) -> None:
-    """Let the dense system of a project ask the encoder."""
+def with_endpoint(project: Path, encoder: Encoder, system: str, mark: str) -> None:
+    """Let a system of a project ask the encoder; its last table ends before the mark."""
     text = project.read_text(encoding="utf-8")
     assert text.count(mark) == 1
-    project.write_text(text.replace(mark, ENDPOINT.format(port=encoder.port) + mark), "utf-8")
+    asked = ENDPOINT.format(system=system, port=encoder.port)
+    project.write_text(text.replace(mark, asked + mark), "utf-8")
 
 
 @contextmanager

@@ -162,6 +162,14 @@ def of_server(url: str) -> dict[str, dict[str, Any]]:
             "fields": ["title"],
             "mode": "bm25",
         },
+        "catalog-postgres endpoint": {
+            "use": "catalog-postgres",
+            "dsn": "${DATABASE_URL}",
+            "fields": ["text"],
+            "texts": {"description": "text"},
+            "ties": [],
+            "endpoint": endpoint,
+        },
         "postgres password": {
             "use": "postgres",
             "dsn": f"postgresql://user:{PASSWORD}@127.0.0.1:1/db",
@@ -358,8 +366,17 @@ def kept_in(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_secret_gets_out(case: str, echo: str, baseline: bytes, tmp_path: Path) -> None:
+def test_no_secret_gets_out(
+    case: str,
+    echo: str,
+    baseline: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
     tables = of_server(echo)
+    if tables[case].get("dsn") == "${DATABASE_URL}":  # a real one: what fails comes after it
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("postgres_server").dsn)
     limits = {"retries": 0, "timeout_s": 10} if case != "hybrid of http" else {}
     systems = {"subject": {**tables[case], **limits}, **INSIDE}
     if case == "hybrid of http":
@@ -387,7 +404,10 @@ HARMFUL = (
     "odd \u00e9 \U0001f600 \u202e",
 )
 
-ELSEWHERE = {"catalog-postgres", "postgres", "postgres password", "dense endpoint"}
+ELSEWHERE = {
+    *("catalog-postgres", "catalog-postgres endpoint", "dense endpoint"),
+    *("postgres", "postgres password"),
+}
 """A real server takes harmful queries in tests/contract; here documents fail before queries."""
 
 

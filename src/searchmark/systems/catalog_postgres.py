@@ -1,6 +1,6 @@
 """The catalog in PostgreSQL as a system: seeded into a scratch schema, embedded, asked, dropped."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from threading import Event
@@ -22,20 +22,24 @@ from searchmark.errors import (
 from searchmark.retrieval.catalogs import CatalogSearch, Mode
 from searchmark.retrieval.instants import instants
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout
+from searchmark.retrieval.models import DEFAULT_MODEL
 from searchmark.systems.catalog import ConstraintConfig, constraint_problems, constraints_of
+from searchmark.systems.catalog_encoder import Filling, open_model
+from searchmark.systems.embedding import (
+    EndpointConfig,
+    beside_endpoint_problems,
+    endpoint_problems,
+)
 from searchmark.systems.literals import literal_secret_problems
-from searchmark.systems.models import open_encoder
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
 
 if TYPE_CHECKING:
     from searchmark.retrieval.encoders import Encoder
-    from searchmark.retrieval.generation import Generation, Progress
     from searchmark.retrieval.postgres.connection import Database
     from searchmark.retrieval.postgres.queue import Counts
     from searchmark.retrieval.postgres.worker import Tally
-    from searchmark.retrieval.vectors import Floats, VectorCache
 
 TAGS = {"bm25": "lexical", "dense": "vector", "fused": "hybrid"}
 
@@ -47,7 +51,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     DATABASE_URL does. `schema` is a catalog that is there already and only read;
     without it the corpus is put into a scratch schema. `fields` are the weights of BM25F; a
     document's own text and its three synthetic queries are made of the fields in `texts`. `relax`
-    lets any word match where no document has them all, never inside a fusion.
+    lets any word match where no document has them all, never inside a fusion. `endpoint` asks a
+    server for vectors instead of `model`.
     """
 
     dsn: str = ""
@@ -67,8 +72,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     relax: bool = False
     constraints: list[ConstraintConfig] = []
     ties: list[str] = msgspec.field(default_factory=lambda: [SETTLEMENTS, UPDATED])
-    model: str = "all-MiniLM-L6-v2"
+    model: str = DEFAULT_MODEL
     precision: Literal["fp32", "int8"] = "fp32"
+    endpoint: EndpointConfig | None = None
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -111,9 +117,6 @@ def open_catalog_postgres(name: str, config: Config, context: Context) -> Iterat
 
     layout = layout_of(config)
     _check(context.corpus, layout)
-    encoder = None
-    if config.mode != "bm25":
-        encoder = open_encoder(config.model, context.folder, precision=config.precision)
     context.secrets.note_set(LIBPQ)
     key = f"systems.{name}.dsn"
     dsn = expanded_dsn(catalog_dsn(config.dsn), context.secrets, key=key)
@@ -121,12 +124,24 @@ def open_catalog_postgres(name: str, config: Config, context: Context) -> Iterat
     with (
         _schema(scratch_schema, dsn, config.schema) as schema,
         Database(dsn, schema, most=most) as database,
+        _model(name, config, context, database) as encoder,
     ):
         if config.schema is None:
             _fill(name, database, layout, encoder, context)
         identity = _identity(database, encoder)
         catalog = PostgresCatalog(database, layout, encoder)
         yield CatalogSystem(name, catalog, config.mode, frozenset(config.tags), identity)
+
+
+@contextmanager
+def _model(
+    name: str, config: Config, context: Context, database: "Database"
+) -> "Iterator[Encoder | None]":
+    if config.mode == "bm25":
+        yield None
+        return
+    with open_model(name, config, context, database) as encoder:
+        yield encoder
 
 
 @contextmanager
@@ -205,12 +220,14 @@ def _drain(name: str, database: "Database", encoder: "Encoder", context: Context
         context.tell(f"embedding for {name}", tally.n_done, tally.n_done + left.open + left.dead)
 
     # nobody else works here, so a failure is the model's, and waiting longer would not mend it
-    patience = Patience(first_s=0.2, longest_s=2.0, attempts=3)
+    patience, stop = Patience(first_s=0.2, longest_s=2.0, attempts=3), Event()
     pace = Pace(batch=64, give_up_s=30.0, patience=patience, drain=True)
     with VectorCache(context.cache / "embeddings.sqlite") as cache:
-        cached = _CachedEncoder(encoder, cache)
+        filling = Filling(name, encoder, cache, stop)
+        filling.check()
         redact = context.secrets.redact
-        work(database, cached, stop=Event(), pace=pace, tell=told, redact=redact)
+        work(database, filling, stop=stop, pace=pace, tell=told, redact=redact)
+    filling.tell()
     with database.connection() as connection:
         generation_id = adopt(connection, encoder)
         dead = last_dead(connection, generation_id)
@@ -220,26 +237,6 @@ def _drain(name: str, database: "Database", encoder: "Encoder", context: Context
         raise OutsideError(
             f"system '{name}': {n_dead:,} documents could not be embedded: {error} (as '{doc_id}')"
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CachedEncoder:
-    """A model whose vectors are kept in a file."""
-
-    encoder: "Encoder"
-    cache: "VectorCache"
-
-    @property
-    def generation(self) -> "Generation":
-        return self.encoder.generation
-
-    def encode(self, texts: Sequence[str], *, progress: "Progress | None" = None) -> "Floats":
-        from searchmark.retrieval.vectors import encode_cached
-
-        return encode_cached(self.cache, self.encoder, texts, progress=progress)
-
-    def count_truncated(self, texts: Sequence[str]) -> int:
-        return self.encoder.count_truncated(texts)
 
 
 def _identity(database: "Database", encoder: "Encoder | None") -> dict[str, str]:
@@ -270,6 +267,11 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
             for f, w in config.fields.items()
             if not 0 < w < float("inf")
         ]
+    if config.endpoint is not None:
+        found += endpoint_problems(config.endpoint)
+        found += beside_endpoint_problems(config.model, config.precision)
+        if config.mode == "bm25":
+            found.append(Problem("endpoint", 'has no use with mode = "bm25"'))
     if config.mode != "bm25" and not config.texts:
         found.append(
             Problem("texts", "names no field; give at least one of name, description, tags")

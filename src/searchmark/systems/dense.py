@@ -9,10 +9,9 @@ import msgspec
 import numpy as np
 
 from searchmark.data.corpus import Corpus
-from searchmark.errors import OutsideError, Problem, SystemFailedError
+from searchmark.errors import Problem, SystemFailedError
 from searchmark.retrieval.dense import DenseIndex
 from searchmark.retrieval.encoders import Encoder, encode_query
-from searchmark.retrieval.models import DEFAULT_MODEL
 from searchmark.retrieval.synthetic import synthetic_queries
 from searchmark.retrieval.vectors import Floats, VectorCache, encode_cached
 from searchmark.systems.catalog import (
@@ -25,7 +24,9 @@ from searchmark.systems.embedding import (
     EndpointConfig,
     EndpointEncoder,
     Patient,
+    beside_endpoint_problems,
     check_unchanged,
+    embedding_stopped,
     endpoint_problems,
     open_endpoint,
 )
@@ -125,10 +126,7 @@ def _embedded(name: str, encoder: Encoder, texts: list[str], context: Context) -
             most = encoder.config.batch
             return encode_cached(cache, Patient(encoder), texts, most=most, progress=told)
         except SystemFailedError as error:
-            raise OutsideError(
-                f"system '{name}': embedding the corpus stopped: {error}; what was embedded is "
-                "kept, and the same command goes on from there"
-            ) from error
+            raise embedding_stopped(name, error) from error
 
 
 def _prefixed(text: str, prefix: str) -> str:
@@ -184,9 +182,7 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
         found.append(Problem("chunk_words", f"{config.chunk_words} is not 1 or more"))
     if config.endpoint is not None:
         found += endpoint_problems(config.endpoint)
-        if config.model != DEFAULT_MODEL or config.precision != "fp32":
-            key = "model" if config.model != DEFAULT_MODEL else "precision"
-            found.append(Problem(key, "has no use beside an endpoint, which runs a model itself"))
+        found += beside_endpoint_problems(config.model, config.precision)
     return found
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError, OutsideError, Problem, SystemFailedError
 from searchmark.retrieval.generation import Generation, Progress
+from searchmark.retrieval.models import DEFAULT_MODEL
 from searchmark.retrieval.vectors import VectorCache, digest_text
 from searchmark.systems.jsonapi import JsonApi, api_problems, open_api, shown_url
 from searchmark.systems.pacing import Clock
@@ -100,17 +101,25 @@ class Patient:
 
 
 @contextmanager
-def open_endpoint(name: str, config: EndpointConfig, context: Context) -> Iterator[EndpointEncoder]:
-    """Ask for one vector, to learn the dimension, and give the encoder."""
+def open_endpoint(
+    name: str, config: EndpointConfig, context: Context, *, dimension: int | None = None
+) -> Iterator[EndpointEncoder]:
+    """Ask for one vector, to learn the dimension, and give the encoder.
+
+    With the `dimension` of vectors that are kept, one that is away is no reason not to begin.
+    """
     with open_api(config, PATH, context, table="endpoint") as api:
         try:
-            probe = again(lambda: ask_vectors(api, config, [PROBE]), RETRIES, CLOCK)
+            found = again(lambda: ask_vectors(api, config, [PROBE]), RETRIES, CLOCK).shape[1]
         except SystemFailedError as error:
-            raise OutsideError(f"system '{name}' has no embeddings: {error}") from error
-        yield EndpointEncoder(_generation(config, probe.shape[1]), api, config)
+            if dimension is None or not error.retry:
+                raise OutsideError(f"system '{name}' has no embeddings: {error}") from error
+            found = dimension
+        yield EndpointEncoder(endpoint_generation(config, found), api, config)
 
 
-def _generation(config: EndpointConfig, dimension: int) -> Generation:
+def endpoint_generation(config: EndpointConfig, dimension: int) -> Generation:
+    """Return what the vectors of an endpoint's model are comparable by."""
     facts = (config.url, config.model, config.dimensions, config.revision)
     return Generation(
         model=f"{config.model} at {shown_url(config.url, PATH)}",
@@ -137,6 +146,14 @@ def check_unchanged(cache: VectorCache, encoder: EndpointEncoder) -> None:
             f"(cosine {float(np.dot(kept, now)):.3f} for the same text), so it has changed",
             fix="set another endpoint.revision, and the corpus is embedded anew",
         )
+
+
+def embedding_stopped(name: str, error: SystemFailedError) -> OutsideError:
+    """Return what is told where an endpoint failed in the middle of a corpus."""
+    return OutsideError(
+        f"system '{name}': embedding the corpus stopped: {error}; what was embedded is "
+        "kept, and the same command goes on from there"
+    )
 
 
 def ask_vectors(
@@ -217,3 +234,11 @@ def endpoint_problems(config: EndpointConfig) -> list[Problem]:
     if not config.model:
         found.append(Problem("endpoint.model", "names no model"))
     return found
+
+
+def beside_endpoint_problems(model: str, precision: str) -> list[Problem]:
+    """Report what says of a model here what the endpoint's server decides."""
+    if model == DEFAULT_MODEL and precision == "fp32":
+        return []
+    key = "model" if model != DEFAULT_MODEL else "precision"
+    return [Problem(key, "has no use beside an endpoint, which runs a model itself")]

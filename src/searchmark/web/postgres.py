@@ -11,6 +11,7 @@ import msgspec
 
 from searchmark.errors import InputError, OutsideError, described
 from searchmark.retrieval.encoders import Encoder
+from searchmark.systems.catalog_encoder import open_model
 from searchmark.systems.catalog_postgres import (
     CatalogSystem,
     Config,
@@ -19,7 +20,6 @@ from searchmark.systems.catalog_postgres import (
     open_catalog_postgres,
 )
 from searchmark.systems.literals import literal_secret_problems
-from searchmark.systems.models import open_encoder
 from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.arm import GuardedEncoder
@@ -58,7 +58,8 @@ def open_postgres(
 ) -> "Iterator[tuple[PostgresCatalog, GuardedEncoder | None]]":
     """Open the catalog of a system, its encoder guarded, with workers beside it."""
     config = configured(entry, options)
-    calls = msgspec.structs.replace(entry.calls, concurrency=1 + 2 * options.workers)
+    # the guard is who asks again, while searches go by words
+    calls = msgspec.structs.replace(entry.calls, concurrency=1 + 2 * options.workers, retries=0)
     context = replace(context, calls=calls)
     if options.fill:
         key = "--dsn" if options.dsn else f"systems.{entry.name}.dsn"
@@ -132,11 +133,13 @@ def _fill(
     with Database(dsn, config.schema) as database:
         migrate(database)
         with database.connection() as connection:
-            if current_id(connection) is None and config.mode != "bm25":
-                adopt(
-                    connection,
-                    open_encoder(config.model, context.folder, precision=config.precision),
-                )
+            is_first = current_id(connection) is None
+        if is_first and config.mode != "bm25":
+            with (
+                open_model(name, config, context, database) as encoder,
+                database.connection() as connection,
+            ):
+                adopt(connection, encoder)
         n = seed(database, documents_of(context.corpus), layout_of(config))
     say(f"'{name}': {n:,} new or changed documents put into the schema '{config.schema}'")
 

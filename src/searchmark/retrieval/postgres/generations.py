@@ -22,6 +22,7 @@ _MARKS = ", ".join(["%s"] * len(_COLUMNS))
 _FIND = f"SELECT generation_id FROM generation WHERE ({_NAMES}) = ({_MARKS})"
 _MAKE = f"INSERT INTO generation ({_NAMES}) VALUES ({_MARKS}) ON CONFLICT DO NOTHING"
 _CURRENT = "SELECT generation_id FROM generation WHERE is_current"
+_DIMENSION = "SELECT dimension FROM generation WHERE is_current"
 _KEPT = f"SELECT {_NAMES} FROM generation WHERE is_current"
 
 _ENQUEUE_ALL = """
@@ -39,6 +40,11 @@ def find(connection: Connection, generation: Generation) -> int | None:
 def current_id(connection: Connection) -> int | None:
     """Return the number of the generation that searches look at; None where there is none yet."""
     return _number(connection.execute(_CURRENT).fetchone())
+
+
+def current_dimension(connection: Connection) -> int | None:
+    """Return how many numbers a vector of the current generation has; None without one."""
+    return _number(connection.execute(_DIMENSION).fetchone())
 
 
 def current_key(connection: Connection) -> str | None:

@@ -82,7 +82,7 @@ def migrate(database: Database, given: list[Migration] | None = None) -> list[in
 
 def check_migrated(connection: Connection, schema: str) -> None:
     """See that the schema has the newest tables; InputError where it does not."""
-    if not _has_versions(connection, schema):
+    if not has_versions(connection, schema):
         raise InputError(
             f"the schema '{schema}' holds no catalog",
             fix="name one that does, or fill it: searchmark serve --api --fill",
@@ -119,7 +119,7 @@ def _check_lasting(connection: Connection, schema: str) -> None:
             )
 
 
-def _has_versions(connection: Connection, schema: str) -> bool:
+def has_versions(connection: Connection, schema: str) -> bool:
     """Tell whether the table of versions is there; InputError where it is somebody else's."""
     found = dict(connection.execute(_FOUND, (schema,)).fetchall())
     if not found:
@@ -138,7 +138,7 @@ def _foreign(schema: str, what: str) -> InputError:
 
 def _checked(connection: Connection, schema: str, wanted: list[Migration]) -> set[int]:
     """Return the versions that are applied, all of them as their files say."""
-    if not _has_versions(connection, schema):
+    if not has_versions(connection, schema):
         return set()
     known = {one.version: one for one in wanted}
     applied = connection.execute("SELECT version, name, sha256 FROM schema_migration").fetchall()
@@ -161,7 +161,7 @@ def _checked(connection: Connection, schema: str, wanted: list[Migration]) -> se
 def _apply(connection: Connection, schema: str, one: Migration) -> None:
     try:
         with connection.transaction():
-            if not _has_versions(connection, schema):
+            if not has_versions(connection, schema):
                 connection.execute(_TABLE)
             connection.execute(one.statements.encode())
             connection.execute(

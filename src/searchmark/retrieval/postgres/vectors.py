@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.retrieval.generation import Generation
 from searchmark.retrieval.postgres.connection import Connection
+from searchmark.retrieval.postgres.generations import find
+from searchmark.retrieval.postgres.nearest import read_vectors
 from searchmark.retrieval.postgres.queue import Claim, Job, release
 
 Floats = NDArray[np.float32]
@@ -29,6 +32,13 @@ WHERE doc_id = ANY(%s) ORDER BY doc_id FOR KEY SHARE
 _HOLD_JOBS = """
 SELECT job_id FROM embedding_job
 WHERE claim_token = %s AND job_id = ANY(%s) ORDER BY doc_id FOR UPDATE
+"""
+
+_SAMPLE = """
+SELECT t.text, vector_send(e.vector) FROM embedding AS e
+JOIN document_text AS t USING (doc_id, text_kind, text_no)
+WHERE e.generation_id = %s AND encode(sha256(convert_to(t.text, 'UTF8')), 'hex') = e.text_sha256
+ORDER BY e.doc_id, e.text_kind, e.text_no LIMIT 1
 """
 
 _CLEAR = """
@@ -70,6 +80,13 @@ class Content(NamedTuple):
     texts: tuple[Text, ...]
 
 
+class Sample(NamedTuple):
+    """A text that is in the catalog, and its vector there."""
+
+    text: str
+    vector: Floats
+
+
 class Made(NamedTuple):
     """A document's vectors, one for each of its texts that had none."""
 
@@ -101,6 +118,12 @@ def read_contents(
             own = digest_text(text)
             found.append(Text(kind, number, text, own, embedded == own))
     return {doc_id: Content(doc_id, digests[doc_id], tuple(texts[doc_id])) for doc_id in digests}
+
+
+def read_sample(connection: Connection, generation: Generation) -> Sample | None:
+    """Return the first text with a vector of a generation; None where it has none."""
+    row = connection.execute(_SAMPLE, (find(connection, generation),), binary=True).fetchone()
+    return None if row is None else Sample(row[0], read_vectors([row[1]], generation.dimension)[0])
 
 
 def digest_text(text: str) -> str:
