@@ -148,7 +148,7 @@ class JsonProtocol(H11Protocol):
         if self.transport.is_closing() or self._is_refused:
             return
         is_begun = bool(self.conn.trailing_data[0]) if self.is_idle else not self._is_answered
-        if not is_begun or self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+        if not is_begun:
             self.transport.close()
             return
         if not self.is_idle:
@@ -170,6 +170,10 @@ class JsonProtocol(H11Protocol):
             first.transport.abort()
 
     def _refuse(self, status: int, sentence: str) -> None:
+        """Answer with an error and end; one answer at most, whatever comes after it."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()
+            return
         body = as_json({"error": sentence})
         headers = [
             (b"content-type", b"application/json"),

@@ -1,6 +1,7 @@
 """Connections that keep the service waiting, against a server in this process."""
 
 import asyncio
+import errno
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -234,21 +235,39 @@ def test_answers_under_way_are_not_given_up_for_new_clients(
     run(script)
 
 
-def test_who_ends_its_own_side_gets_all_answers() -> None:
+@pytest.mark.parametrize("n", [1, 3])
+def test_who_ends_its_own_side_gets_all_answers(n: int) -> None:
     async def script(served: Served) -> None:
         served.app.gate.clear()
-        client = await served.client(b"".join(WHOLE % i for i in range(3)))
+        client = await served.client(b"".join(WHOLE % i for i in range(n)))
         client[1].write_eof()
         while served.app.n_begun == 0:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)  # the end has come before the answer
         served.app.gate.set()
-        assert [(await answer(client))[1] for _ in range(3)] == ["/0", "/1", "/2"]
+        assert [(await answer(client))[1] for _ in range(n)] == ["/0", "/1", "/2"][:n]
         assert await ended(client) == b""
 
         half = await served.client(HALF)
         half[1].write_eof()
         assert await ended(half) == b""
+
+    run(script)
+
+
+def test_where_files_are_scarce_whoever_only_waits_is_closed() -> None:
+    async def script(served: Served) -> None:
+        served.app.gate.clear()
+        asking = await served.client(WHOLE % 1)
+        waiting = [await served.client(sent) for sent in (HALF, CHUNKED, b"")]
+        while len(served.server.server_state.connections) < 4 or not served.app.n_begun:
+            await asyncio.sleep(0.01)
+        error = OSError(errno.EMFILE, "Too many open files")
+        asyncio.get_running_loop().call_exception_handler({"message": "m", "exception": error})
+        for client in waiting:
+            assert await ended(client) == b""
+        served.app.gate.set()
+        assert (await answer(asking))[1] == "/1"
 
     run(script)
 
@@ -277,3 +296,15 @@ def test_an_address_with_a_host_is_the_path_behind_it() -> None:
         assert (await answer(client))[:2] == (200, "/x y")
 
     run(script)
+
+
+def test_rubbish_behind_an_answer_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async def script(served: Served) -> None:
+        target = b"GET /" + b"x" * 70_000
+        client = await served.client(CHUNKED.replace(b"GET /chunked", target))
+        assert (await answer(client))[0] == 414  # before the body came
+        client[1].write(b"no chunk\r\n")
+        assert await ended(client) == b""
+
+    run(script)
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
