@@ -14,6 +14,7 @@ from searchmark.errors import InputError, Problem, ProjectError
 from searchmark.experiments.rolling.texts import USUAL
 from searchmark.project.decode import decode_table
 from searchmark.project.entries import decode_systems
+from searchmark.systems.http.access import Access
 from searchmark.systems.http.config import Config, settle
 from searchmark.systems.http.paging import PLACES
 from searchmark.systems.protocol import Entry
@@ -80,10 +81,7 @@ class Target:
         """Return the configuration of the listing, with what its server needs to let it in."""
         config: Any = self.search.config
         given = settle(config).config
-        kept = (
-            *("bearer", "basic", "api_key", "api_key_header", "ca_file", "client_cert"),
-            *("client_key", "server_name", "verify", "proxy", "redirects", "max_bytes"),
-        )
+        kept = {*Access.__struct_fields__, "api_key_header", "redirects"} - {"headers"}
         return Config(
             url=self.listing.url,
             method=self.listing.method,

@@ -224,9 +224,7 @@ def _open_wire(config: Config, context: Context, request: Composer) -> Wire:
     from searchmark.systems.http.deadline import open_manager
 
     proxy = open_proxy(config.proxy, context.secrets)
-    tls = Tls(
-        config.ca_file, config.client_cert, config.client_key, config.server_name, config.verify
-    )
+    tls = config.tls
     is_secure = tls != Tls() or not request.template.url.startswith("http://")
     options = tls.options(context.folder) if is_secure else {}
     manager = open_manager(proxy, context.calls.concurrency, **options)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from searchmark.systems.http.access import Access
 from searchmark.systems.http.presets import PRESETS, Preset, without
 from searchmark.systems.http.reply import Format
 from searchmark.systems.http.request import RequestTemplate
@@ -12,7 +13,7 @@ from searchmark.systems.http.wire import Redirects
 from searchmark.systems.protocol import Tag
 
 
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Config(Access, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system with ``use = "http"``; docs/systems/http.md tells of each."""
 
     preset: str | None = None
@@ -21,8 +22,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     fields: list[str] | None = None
     method: str | None = None
     url: str | None = None
-    params: dict[str, Any] = {}
-    headers: dict[str, str] = {}
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
     body: dict[str, Any] | list[Any] | None = None
     body_file: str | None = None
     form: dict[str, Any] | None = None
@@ -34,25 +34,15 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     total: str | None = None
     error: str | None = None
     format: Format = "json"
-    empty_status: list[int] = []
+    empty_status: list[int] = msgspec.field(default_factory=list)
     page_size: int | None = None
     first_page: int = 1
     max_pages: int = 10
     cursor: str | None = None
     model: str | None = None
-    bearer: str | None = None
-    basic: str | None = None
-    api_key: str | None = None
     api_key_header: str | None = None
-    ca_file: str | None = None
-    client_cert: str | None = None
-    client_key: str | None = None
-    server_name: str | None = None
-    verify: bool = True
-    proxy: str | None = None
     redirects: Redirects = "same-host"
-    max_bytes: int = 10_000_000
-    tags: list[Tag] = []
+    tags: list[Tag] = msgspec.field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

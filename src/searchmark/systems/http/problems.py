@@ -5,17 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from searchmark.errors import Problem, nearest
+from searchmark.systems.http.access import access_problems
 from searchmark.systems.http.address import (
     address_problem,
     header_name_problem,
     header_problem,
     parameters_problem,
-    proxy_problem,
     repeated,
     written_problem,
 )
 from searchmark.systems.http.config import Config, Settled, settle
-from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.http.paging import PLACES
 from searchmark.systems.http.presetkeys import needed_parts, part_problems
 from searchmark.systems.http.presets import PRESETS
@@ -136,7 +135,7 @@ def _headers(config: Config) -> Iterator[Problem]:
     told = None if own is None else header_name_problem(own)
     if told is not None:
         yield Problem("api_key_header", told)
-    yield from credential_problems(bearer=config.bearer, basic=config.basic, api_key=config.api_key)
+    yield from access_problems(config)
     written = [] if own is None or config.api_key is None else [own]
     if config.bearer is not None or config.basic is not None:
         written.append("Authorization")
@@ -148,13 +147,8 @@ def _connection(config: Config) -> Iterator[Problem]:
     """Report keys of the connection that do not go together."""
     if config.api_key_header is not None and config.api_key is None:
         yield Problem("api_key", "is missing: api_key_header names the header that holds it")
-    if config.client_key is not None and config.client_cert is None:
-        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
     if config.bearer is not None and config.basic is not None:
         yield Problem("basic", "there is bearer already; a request has one of them")
-    proxy = config.proxy
-    if proxy is not None and (told := written_problem(proxy, proxy_problem)) is not None:
-        yield Problem("proxy", told)
 
 
 def _numbers(config: Config) -> Iterator[Problem]:
@@ -162,7 +156,6 @@ def _numbers(config: Config) -> Iterator[Problem]:
         ("page_size", 1, 10_000),
         ("max_pages", 1, 1000),
         ("first_page", 0, 1_000_000),
-        ("max_bytes", 1, 1_000_000_000),
     ):
         value = getattr(config, key)
         if value is not None and not low <= value <= high:
@@ -186,12 +179,7 @@ def _secrets(config: Config) -> list[Problem]:
     found = literal_secret_problems(
         headers=config.headers,
         url=config.url,
-        values={
-            "bearer": config.bearer,
-            "basic": config.basic,
-            "api_key": config.api_key,
-            **telling,
-        },
+        values={**config.credentials, **telling},
     )
     for key, address in (("base", config.base), ("proxy", config.proxy)):
         found += [p._replace(key=key) for p in literal_secret_problems(url=address)]

@@ -7,15 +7,14 @@ from typing import Any
 import msgspec
 
 from searchmark.errors import Problem
+from searchmark.systems.http.access import Access, access_problems
 from searchmark.systems.http.address import (
     address_problem,
     header_problem,
     parameters_problem,
-    proxy_problem,
     repeated,
     written_problem,
 )
-from searchmark.systems.http.credentials import credential_problems
 from searchmark.systems.literals import body_secret_problems, literal_secret_problems
 from searchmark.systems.protocol import Entry, Tag
 from searchmark.systems.querydsl.template import ID, template_problems
@@ -69,7 +68,7 @@ IN_BODY = frozenset(
 """What a search's body says: beside the body it stands twice, and in a batch it is refused."""
 
 
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Config(Access, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Keys of a system that is asked in the query DSL; docs/systems/opensearch.md tells of each."""
 
     hosts: str | list[str]
@@ -79,21 +78,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     id_field: str = ID
     routing: str | None = None
     preference: str | None = None
-    params: dict[str, str | int | float | bool] = {}
+    params: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     tokens: str | float | None = None
     model: str | None = None
-    headers: dict[str, str] = {}
-    basic: str | None = None
-    bearer: str | None = None
-    api_key: str | None = None
-    ca_file: str | None = None
-    client_cert: str | None = None
-    client_key: str | None = None
-    server_name: str | None = None
-    verify: bool = True
-    proxy: str | None = None
-    max_bytes: int = 10_000_000
-    tags: list[Tag] = []
+    tags: list[Tag] = msgspec.field(default_factory=list)
 
     @property
     def addresses(self) -> list[str]:
@@ -149,8 +137,6 @@ def _target(config: Config) -> Iterator[Problem]:
 
 
 def _numbers(config: Config) -> Iterator[Problem]:
-    if not 1 <= config.max_bytes <= 1_000_000_000:
-        yield Problem("max_bytes", f"{config.max_bytes} is not from 1 to 1,000,000,000")
     if isinstance(config.tokens, float) and not 0 <= config.tokens < float("inf"):
         yield Problem("tokens", f"{config.tokens:g} is not 0 or more")
 
@@ -160,9 +146,7 @@ def _access(config: Config) -> Iterator[Problem]:
     given = [key for key in ("basic", "bearer", "api_key") if getattr(config, key) is not None]
     for key in given[1:]:
         yield Problem(key, f"there is {given[0]} already; a request has one of them")
-    yield from credential_problems(bearer=config.bearer, basic=config.basic, api_key=config.api_key)
-    if config.client_key is not None and config.client_cert is None:
-        yield Problem("client_cert", "is missing: client_key belongs to a certificate")
+    yield from access_problems(config)
     for name, value in config.headers.items():
         if name.lower() in OWN_HEADERS:
             told = "is written by the keys basic, bearer and api_key, or by the client"
@@ -171,11 +155,7 @@ def _access(config: Config) -> Iterator[Problem]:
             yield Problem(f"headers.{name}", problem)
     for name in repeated(config.headers):
         yield Problem(f"headers.{name}", "stands there twice")
-    proxy = config.proxy
-    if proxy is not None and (wrong := written_problem(proxy, proxy_problem)) is not None:
-        yield Problem("proxy", wrong)
-    secrets = {"bearer": config.bearer, "basic": config.basic, "api_key": config.api_key}
-    yield from literal_secret_problems(headers=config.headers, values=secrets)
+    yield from literal_secret_problems(headers=config.headers, values=config.credentials)
     yield from body_secret_problems("params", config.params)
     if isinstance(config.template, Mapping):
         yield from body_secret_problems("template", config.template)

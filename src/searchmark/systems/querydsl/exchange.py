@@ -18,7 +18,6 @@ from searchmark.systems.http.credentials import (
 from searchmark.systems.http.deadline import open_manager
 from searchmark.systems.http.proxy import open_proxy
 from searchmark.systems.http.reply import IN_PART, document_of, failed_status
-from searchmark.systems.http.tls import Tls
 from searchmark.systems.http.wire import Outgoing, Reply, Wire
 from searchmark.systems.protocol import Context
 from searchmark.systems.querydsl.config import Config, node_problem
@@ -119,9 +118,6 @@ def open_exchange(config: Config, context: Context) -> Iterator[Exchange]:
     """Open a pool of connections; nothing is sent yet."""
     secrets = context.secrets
     proxy = open_proxy(config.proxy, secrets)
-    tls = Tls(
-        config.ca_file, config.client_cert, config.client_key, config.server_name, config.verify
-    )
     own = {
         name: secrets.expand(text, key=f"headers.{name}") for name, text in config.headers.items()
     } | _authorization(config, secrets)
@@ -129,7 +125,7 @@ def open_exchange(config: Config, context: Context) -> Iterator[Exchange]:
         if not is_header_value(value):
             raise InputError(f"{name}: the value has characters that no header can hold")
     usual = {"User-Agent": f"searchmark/{__version__}", "Accept-Encoding": "gzip"}
-    manager = open_manager(proxy, context.calls.concurrency, **tls.options(context.folder))
+    manager = open_manager(proxy, context.calls.concurrency, **config.tls.options(context.folder))
     try:
         yield Exchange(
             Wire(manager, secrets, context.calls.timeout_s, config.max_bytes), usual, own
