@@ -63,9 +63,8 @@ class Broken(Letters):
         vectors = super().encode(texts)
         if not any("z" in text for text in texts):
             return vectors
-        if self.how == "nan":
-            vectors[0, 0] = np.nan
-            return vectors
+        if self.how in ("nan", "1e30", "1e300"):
+            return np.full(vectors.shape, float(self.how))
         return vectors[:, :-1] if self.how == "narrow" else vectors[:-1]
 
 
@@ -73,6 +72,8 @@ class Broken(Letters):
     ("how", "error"),
     [
         ("nan", "ValueError: the model gave a vector that is not finite"),
+        ("1e30", "the model gave a vector that is not finite, or too long to be compared"),
+        ("1e300", "the model gave a vector that is not finite, or too long to be compared"),
         ("narrow", "the model gave an array of shape (2, 25) for 2 texts"),
         ("few", "the model gave an array of shape (1, 26) for 2 texts"),
     ],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError, described
 from searchmark.retrieval.generation import Generation, Progress
+from searchmark.retrieval.lengths import are_finite
 
 Floats = NDArray[np.float32]
 
@@ -49,7 +50,11 @@ class SentenceEncoder:
         vectors = np.zeros((len(texts), self.generation.dimension), np.float32)
         rows = [i for i, text in enumerate(texts) if text.strip()]
         if rows:
-            vectors[rows] = _vectors(encode, [texts[i] for i in rows])
+            vectors[rows] = found = _vectors(encode, [texts[i] for i in rows])
+            if not are_finite(found) or not found.any(axis=1).all():
+                raise InputError(
+                    f"the model '{self.generation.model}' gives vectors without a direction"
+                )
         return vectors
 
 
@@ -107,7 +112,8 @@ def digest_weights(model: Any, more: bytes = b"") -> str:
 
 def _vectors(encode: Any, texts: list[str]) -> Floats:
     found = encode(texts, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True)
-    return np.asarray(found, np.float32)
+    with np.errstate(over="ignore"):  # told by who asks
+        return np.asarray(found, np.float32)
 
 
 def _digest_tokenizer(tokenizer: Any) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError
 from searchmark.retrieval.bert import BertConfig, build_bert, check_config
+from searchmark.retrieval.lengths import lengths
 from searchmark.retrieval.linear import Precision
 from searchmark.retrieval.models import Pooling, read_json, read_max_length, read_pooling
 from searchmark.retrieval.safetensors import read_safetensors
@@ -55,7 +56,7 @@ class Runner:
         feed = {name: _input(name, ids) for name in self.inputs}
         states: Floats = self.session.run([self.output], feed)[0]
         vectors = _pool(states, self.pooling)
-        norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+        norms = lengths(vectors)
         if not np.isfinite(norms).all() or not norms.all():
             raise InputError("the model gives vectors without a direction", path=self.path)
         unit: Floats = vectors / norms

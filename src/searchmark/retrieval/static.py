@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError
 from searchmark.retrieval.generation import Generation, Progress, digest_files
+from searchmark.retrieval.lengths import lengths
 from searchmark.retrieval.safetensors import read_safetensors
 from searchmark.retrieval.tokens import Tokens, open_tokens
 
@@ -39,7 +40,9 @@ class StaticEncoder:
             vectors[part] = self._sums(texts[part])
             if progress is not None:
                 progress(min(part.stop, len(texts)), len(texts))
-        norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+        norms = lengths(vectors)
+        if not np.isfinite(norms).all():
+            raise InputError(f"the vectors of the table '{self.generation.model}' are too long")
         vectors /= np.where(norms > 0, norms, np.float32(1))
         return vectors
 

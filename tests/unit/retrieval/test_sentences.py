@@ -108,6 +108,18 @@ def test_documents_and_queries_get_their_own_prompts(package: Install) -> None:
     assert encoder.encode([]).shape == (0, 4)
 
 
+@pytest.mark.parametrize("number", ["float('nan')", "1e30", "1e300", "0"])
+def test_vectors_that_no_cosine_can_be_made_of_are_refused(package: Install, number: str) -> None:
+    made = "return found / np.linalg.norm(found, axis=1, keepdims=True)"
+    assert made in STAND_IN
+    package(STAND_IN.replace(made, f"return found * 0 + {number}"))
+    encoder = load_encoder("sentence-transformers:some/model")
+    for encode in (encoder.encode, encoder.encode_queries):  # type: ignore[attr-defined]
+        assert not encode([" "]).any()
+        with pytest.raises(InputError, match="gives vectors without a direction"):
+            encode(["rain"])
+
+
 def test_a_generation_is_the_weights_the_prompts_and_the_tokenizer(package: Install) -> None:
     def key(text: str = STAND_IN, name: str = "some/model") -> str:
         package(text)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from searchmark.errors import InputError
 from searchmark.retrieval import models
@@ -39,9 +40,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def write_table(folder: Path, table: np.ndarray[tuple[int, int], np.dtype[np.float16]]) -> None:
-    raw = table.astype("<f2").tobytes()
-    entry = {"dtype": "F16", "shape": list(table.shape), "data_offsets": [0, len(raw)]}
+def write_table(folder: Path, table: NDArray[np.floating], dtype: str = "F16") -> None:
+    raw = table.astype({"F16": "<f2", "F32": "<f4"}[dtype]).tobytes()
+    entry = {"dtype": dtype, "shape": list(table.shape), "data_offsets": [0, len(raw)]}
     header = json.dumps({"embedding.weight": entry}).encode()
     path = folder / "table.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + raw)
@@ -58,6 +59,12 @@ def test_a_text_is_the_direction_of_its_sum(package: Path) -> None:
 def test_words_that_cancel_out_or_are_unknown_have_no_direction(package: Path) -> None:
     vectors = load_encoder("wordllama").encode(["sun moon", "fog"])
     assert vectors.tolist() == [[0, 0], [0, 0]]
+
+
+def test_vectors_that_single_precision_cannot_measure_are_refused(package: Path) -> None:
+    write_table(package, TABLE.astype(np.float32) * 1e30, "F32")  # 3e30 ** 2 is more than 3.4e38
+    with pytest.raises(InputError, match="the vectors of the table 'wordllama' are too long"):
+        load_encoder("wordllama").encode(["sun"])
 
 
 def test_order_and_progress_over_several_rounds(package: Path) -> None:

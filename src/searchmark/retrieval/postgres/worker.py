@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from searchmark.errors import InputError, OutsideError, described
 from searchmark.retrieval.encoders import Encoder
+from searchmark.retrieval.lengths import are_finite
 from searchmark.retrieval.postgres import queue
 from searchmark.retrieval.postgres.connection import Connection, Database
 from searchmark.retrieval.postgres.generations import (
@@ -277,14 +278,15 @@ def _checked(encoder: Encoder, texts: Sequence[str]) -> Floats:
     dimension = encoder.generation.dimension
     if not texts:
         return np.zeros((0, dimension), np.float32)
-    vectors = np.asarray(encoder.encode(texts), np.float32)
+    with np.errstate(over="ignore"):  # told below
+        vectors = np.asarray(encoder.encode(texts), np.float32)
     if vectors.shape != (len(texts), dimension):
         raise ValueError(
             f"the model gave an array of shape {vectors.shape} for {len(texts)} texts, and its "
             f"vectors have {dimension} dimensions"
         )
-    if not np.isfinite(vectors).all():
-        raise ValueError("the model gave a vector that is not finite")
+    if not are_finite(vectors):
+        raise ValueError("the model gave a vector that is not finite, or too long to be compared")
     return vectors
 
 
