@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look
+from searchmark.cli.output import digits_option, format_option, look, mind
 from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def compare(path: Path, runs: tuple[Path, ...], form: str, digits: int, **given:
 
     family = _of_files(path, runs, given) if runs else _of_project(path, given)
     click.echo(comparison_text(family, form, look(digits)), nl=False)
+    mind(family.notes, form)
 
 
 def _of_project(path: Path, given: dict[str, Any]) -> "Family":

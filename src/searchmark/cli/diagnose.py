@@ -116,6 +116,11 @@ def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> No
         names = ", ".join(sorted({r.name for r in failed}))
         n = len(failed)
         say(f"{n} call{'' if n == 1 else 's'} failed ({names}); the findings name the queries")
+    partial = [r for q in queries for r in q.rankings if r.partial and not r.is_failure]
+    if partial:
+        names, n = ", ".join(sorted({r.name for r in partial})), len(partial)
+        what = "answer is" if n == 1 else "answers are"
+        say(f"{n} {what} partial ({names}); a part of the system did not take part")
     for name, why in setup.invalid.items():
         say(f"{name} is INVALID: {why}; what is said of it is no measurement")
     if setup.invalid:

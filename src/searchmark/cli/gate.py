@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli.output import digits_option, format_option_with, look, say
+from searchmark.cli.output import digits_option, format_option_with, look, mind, say
 from searchmark.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def gate(
         outlets.tell(no_verdict(system, error))
         raise
     outlets.tell(verdict)
+    mind(verdict.caveats, form)
     if not verdict.passed:
         raise click.exceptions.Exit(BAD_VERDICT)
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,6 +54,13 @@ def look(digits: int = 4) -> "Look":
 
     columns = shutil.get_terminal_size((Look().width, 24)).columns
     return Look(columns, color=not os.environ.get("NO_COLOR"), digits=digits)
+
+
+def mind(caveats: Iterable[str], form: str) -> None:
+    """Tell on standard error what a table rests on, where its format has no room for sentences."""
+    if form == "csv":
+        for caveat in caveats:
+            say(f"mind: {caveat}")
 
 
 def say(message: str) -> None:

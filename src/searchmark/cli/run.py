@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look, say
+from searchmark.cli.output import digits_option, format_option, look, mind, say
 from searchmark.cli.progress import progress_bar
 from searchmark.errors import shown_path
 
@@ -49,6 +49,7 @@ def run(
         ),
         nl=False,
     )
+    mind(experiment.caveats, form)
     for outcome in experiment.outcomes:
         say(f"{outcome.system}: results in {shown_path(outcome.folder)}")
     experiment.check()

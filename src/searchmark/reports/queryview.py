@@ -140,7 +140,7 @@ def _with_place(doc_id: str, ranking: "Ranking", query: "QueryEvidence", setup: 
 
 COLUMNS = (
     *("query_id", "system", "value", "status", "rank", "doc_id", "score", "grade", "gain", "part"),
-    "invalid",
+    *("invalid", "partial"),
 )
 
 
@@ -151,10 +151,19 @@ def document_rows(
     for query in queries:
         for r in query.rankings:
             invalid = setup.invalid.get(r.name)
+            partial = None if r.is_failure else str(r.partial)
             for d in r.within(query.k):
                 yield (
                     *(clean(query.query_id), r.name, r.value, r.status),
-                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part, invalid),
+                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part, invalid, partial),
                 )
             if not r.documents:
-                yield (clean(query.query_id), r.name, r.value, r.status, *(None,) * 6, invalid)
+                yield (
+                    clean(query.query_id),
+                    r.name,
+                    r.value,
+                    r.status,
+                    *(None,) * 6,
+                    invalid,
+                    partial,
+                )

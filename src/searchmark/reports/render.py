@@ -23,7 +23,7 @@ MEAN_COLUMNS = (
     *("ceiling", "n_queries", "unjudged_share"),
 )
 
-CALL_COLUMNS = ("invalid", "n_failed", "n_calls", "p50_ms", "p95_ms", "p99_ms")
+CALL_COLUMNS = ("invalid", "n_failed", "n_calls", "p50_ms", "p95_ms", "p99_ms", "n_partial")
 """Further columns of a run: why a system's scores are no measurement, how its calls went."""
 
 VERDICT_COLUMNS = (
@@ -320,7 +320,7 @@ def _call_cells(scores: "SystemScores", evaluation: "Evaluation") -> tuple[Cell,
     c = evaluation.calls.get(scores.system)
     if c is None:
         return (scores.invalid, *(None,) * (len(CALL_COLUMNS) - 1))
-    return (scores.invalid, c.n_failed, c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms)
+    return (scores.invalid, c.n_failed, c.n_counted, c.p50_ms, c.p95_ms, c.p99_ms, c.n_partial)
 
 
 def _verdict_rows(verdict: "Verdict") -> Iterator[tuple[Cell, ...]]:

@@ -106,7 +106,7 @@ def test_run_as_csv_and_markdown(folder: Path, capsys: pytest.CaptureFixture[str
     assert row[7:9] == ["3", "0.0"]
     assert row[9:12] == ["", "0", "3"]  # valid, none failed, three calls
     assert float(row[12]) > 0  # the p50; three calls have no p95 and no p99
-    assert row[13:] == ["", ""]
+    assert row[13:] == ["", "", "0"]  # and no answer was partial
     assert 0.2 < float(row[4]) < 0.21
     assert call("run", folder, "--format", "markdown") == 0
     assert "| words | **1.0000** " in capsys.readouterr().out

@@ -144,8 +144,8 @@ def test_queries_in_every_format(
         assert first["systems"]["meaning"]["documents"][0]["part"] == 7.0
         assert second["ideal_dcg"] == 3.0
     elif form == "csv":
-        assert "q2,words,0.0,empty,,,,,,," in shown.splitlines()
-        assert "q2,meaning,1.0,ok,1,hat,0.9,3,7.0,7.0," in shown.splitlines()
+        assert "q2,words,0.0,empty,,,,,,,,False" in shown.splitlines()
+        assert "q2,meaning,1.0,ok,1,hat,0.9,3,7.0,7.0,,False" in shown.splitlines()
     else:
         assert "### Query q2: what keeps my hair dry" in shown
 

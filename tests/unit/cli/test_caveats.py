@@ -1,0 +1,156 @@
+"""No output of a run that failed, or was answered, in part leaves a reader without a word of it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from searchmark.cli.main import main
+
+N = 10
+
+PROJECT = """
+corpus = "corpus.jsonl"
+queries = "queries.jsonl"
+qrels = "qrels.txt"
+measures = ["RR"]
+[systems.words]
+use = "bm25"
+fields = ["title"]
+[systems.arm]
+use = "python"
+callable = "caveat_{unique}:search"
+max_error_share = {errors}
+[systems.joined]
+use = "hybrid"
+of = ["words", "arm"]
+max_partial_share = {partial}
+[gate]
+system = "{gate}"
+"""
+
+MODULE = """
+from pathlib import Path
+
+def search(text, k):
+    if text in Path(__file__).with_name("down").read_text().split():
+        raise OSError("engine down")
+    return [text]
+"""
+
+STATES = {
+    "failed": ("arm", 0.5, 1.0),
+    "partial": ("joined", 1.0, 0.5),
+    "invalid, failed": ("arm", 0.1, 1.0),
+    "invalid, partial": ("joined", 1.0, 0.1),
+}
+"""What is the matter -> the system that it is told of, and the limits."""
+
+CALLS = {
+    "run": ["run", "."],
+    "compare": ["compare", ".", "--system", "words", "--system"],
+    "gate": ["gate", "."],
+    "diagnose": ["diagnose", "."],
+    "diagnose a query": ["diagnose", ".", "--query", "qd0"],
+    "baseline accept": ["baseline", "accept", "."],
+}
+
+WORDS = {
+    "failed": {
+        "run": (
+            *("arm failed on 2 of 10 queries", "arm: 2 of 10 queries failed"),
+            '"2 of 10 queries failed, more than max_error_share = 0.1 allows"',
+        ),
+        **dict.fromkeys(
+            ("compare", "gate"), ("arm: 2 of 10 queries failed", "failed on query 'qd0'")
+        ),
+        "diagnose": ("2 calls failed (arm)",),
+        "diagnose a query": ("1 call failed (arm)",),
+        "baseline accept": ("mind: arm: 2 of 10 queries failed", "failed on query 'qd0'"),
+    },
+    "partial": {
+        "run": (
+            "joined: 2 of 10 answers are partial",
+            '"2 of 10 answers are partial, more than max_partial_share = 0.1 allows"',
+        ),
+        **dict.fromkeys(
+            ("compare", "gate"),
+            ("joined: 2 of 10 answers are partial", "a partial answer to query 'qd0'"),
+        ),
+        "diagnose": ("2 answers are partial (joined)",),
+        "diagnose a query": ("1 answer is partial (joined)",),
+        "baseline accept": ("mind: joined: 2 of 10 answers are partial", "partial answer to query"),
+    },
+}
+"""One of these stands in what a command prints, on whichever of the two streams."""
+
+REFUSED = ("compare", "gate", "baseline accept")
+"""Commands that give no numbers of a run that is no measurement, and say why."""
+
+REFUSAL = "searchmark: error: system '"
+
+FORMATS = {
+    "baseline accept": [""],
+    "gate": ["terminal", "markdown", "json", "csv", "junit"],
+}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    docs = [json.dumps({"_id": f"d{i}", "title": f"d{i}"}) + "\n" for i in range(N)]
+    Path("corpus.jsonl").write_text("".join(docs))
+    queries = [json.dumps({"_id": f"qd{i}", "text": f"d{i}"}) + "\n" for i in range(N)]
+    Path("queries.jsonl").write_text("".join(queries))
+    Path("qrels.txt").write_text("".join(f"qd{i} 0 d{i} 1\n" for i in range(N)))
+    Path("down").write_text("")
+    Path(f"caveat_{unique()}.py").write_text(MODULE)
+
+
+def unique() -> int:
+    return abs(hash(os.getcwd()))  # noqa: PTH109 - a module's name that no other test has
+
+
+def settle(state: str) -> None:
+    gate, errors, partial = STATES[state]
+    text = PROJECT.format(unique=unique(), gate=gate, errors=errors, partial=partial)
+    Path("searchmark.toml").write_text(text)
+
+
+def call(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+CASES = [
+    (state, name, form)
+    for state in STATES
+    for name in CALLS
+    for form in FORMATS.get(name, ["terminal", "markdown", "json", "csv"])
+]
+
+
+@pytest.mark.parametrize(("state", "name", "form"), CASES, ids=[" - ".join(c) for c in CASES])
+def test_what_is_missing_is_told(
+    state: str, name: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settle(state)
+    system = STATES[state][0]
+    if name == "gate":
+        assert call("baseline", "accept", ".") == 0
+    Path("down").write_text("d0 d1")
+    arguments = [*CALLS[name], *([system] if name == "compare" else [])]
+    capsys.readouterr()
+    code = call(*arguments, *(["--format", form] if form else []))
+    found = capsys.readouterr()
+    is_invalid = state.startswith("invalid")
+    assert (code == 3) == is_invalid
+    shown = " ".join((found.out + found.err).split())
+    words = WORDS[state.removeprefix("invalid, ")][name]
+    assert any(word in shown for word in words), shown
+    if is_invalid:
+        is_refused = name in REFUSED or (name, form) == ("run", "csv")  # a column marks its rows
+        assert REFUSAL in found.err if is_refused else "INVALID" in shown
