@@ -75,7 +75,7 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Understood:
     """A search that was understood: the text without its filters, the filters as SQL."""
 
     text: str
@@ -108,14 +108,16 @@ class PostgresCatalog:
         """Return the documents at the places `offset` to `offset + limit`; see `CatalogSearch`."""
         wanted = extract(text, self.layout.constraints)
         condition = conditions((*filters, *wanted.filters))
-        asked = Asked(wanted.text, condition, offset + limit)
+        asked = Understood(wanted.text, condition, offset + limit)
         with self._snapshot() as connection:
             if mode == "bm25":
                 words = self._by_words(connection, asked, relax=self.layout.relax)
                 return self._page(connection, self._ranked(words, asked.depth), offset)
             return self._with_vectors(connection, asked, offset, mode)
 
-    def _with_vectors(self, connection: Connection, asked: Asked, offset: int, mode: Mode) -> Page:
+    def _with_vectors(
+        self, connection: Connection, asked: Understood, offset: int, mode: Mode
+    ) -> Page:
         near, why = self._near(connection, asked, mode)
         if near is None:
             words = self._by_words(connection, asked)
@@ -165,7 +167,9 @@ class PostgresCatalog:
             return NO_GENERATION
         return "" if find(connection, self.encoder.generation) == current else OTHER_MODEL
 
-    def _near(self, connection: Connection, asked: Asked, mode: Mode) -> tuple[Near | None, str]:
+    def _near(
+        self, connection: Connection, asked: Understood, mode: Mode
+    ) -> tuple[Near | None, str]:
         """Return what the dense arm found, and why that is not all; None where it failed."""
         current = current_id(connection)
         why = self._unfit(connection, current)
@@ -190,7 +194,9 @@ class PostgresCatalog:
             return None, why
         return near, WAITING if is_waiting else ""
 
-    def _by_words(self, connection: Connection, asked: Asked, *, relax: bool = False) -> Candidates:
+    def _by_words(
+        self, connection: Connection, asked: Understood, *, relax: bool = False
+    ) -> Candidates:
         return find_by_words(connection, asked.text, self.layout, asked.condition, relax=relax)
 
     def _ranked(self, arm: Candidates | Near, depth: int) -> Ranked:
