@@ -160,6 +160,21 @@ def _written_out(character: str) -> str:
     return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
 
 
+LONGEST_ID = 80
+"""Characters of an id that a message shows."""
+
+
+def cut_line(text: str, limit: int = LONGEST_ID) -> str:
+    """Return text of others as a message holds it: visible, on one line, cut where it is long."""
+    shown = visible(one_line(text.replace("\r", "\n"))).strip()
+    return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "\u2026"
+
+
+def quoted(text: str) -> str:
+    """Return an id, or another text of the user's files, in quotes as a message shows it."""
+    return f"'{cut_line(text)}'"
+
+
 def described(error: BaseException) -> str:
     """Return type and message of whatever was raised, on one line; a message may fail itself."""
     name = type(error).__name__

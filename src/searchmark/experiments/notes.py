@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from searchmark.data import Hits
 from searchmark.experiments.inputs import Inputs
+from searchmark.experiments.soundness import shown
 from searchmark.measures.score import ceiling, values
 from searchmark.measures.spec import Measure
 
@@ -154,9 +155,9 @@ def _shared_inversions(inputs: Inputs, hits: Mapping[str, Hits]) -> Iterator[str
     query_id = judged.query_ids[code]
     yield (
         f"In {len(wrong)} of {judged.n_queries} queries every system puts the same lower-graded "
-        f"document above the best one; for '{text.get(query_id, query_id)}' ({query_id}) it is "
-        f"{judged.doc_ids[row]} (grade {judged.grade[row]}) above {judged.doc_ids[best]} "
-        f"(grade {judged.grade[best]})."
+        f"document above the best one; for {shown(text.get(query_id, query_id))} "
+        f"({shown(query_id)}) it is {shown(judged.doc_ids[row])} (grade {judged.grade[row]}) above "
+        f"{shown(judged.doc_ids[best])} (grade {judged.grade[best]})."
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from searchmark.errors import LONGEST_ID
 from searchmark.systems.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -14,9 +15,6 @@ FAILURES = ("error", "timeout", "unasked")
 
 MOST = 2**63 - 1
 """The greatest whole number that tables hold."""
-
-LONGEST = 80
-"""Characters of an id that a message shows."""
 
 MOST_ATTEMPTS = 10_000
 """More attempts than any limits of calls allow."""
@@ -93,7 +91,7 @@ def shown(value: object, secrets: Secrets | None = None) -> str:
         text = str.__str__(value) if isinstance(value, str) else str(value)
     except Exception:  # a number of more digits than Python writes, or a broken __repr__
         return f"a {type(value).__name__} that cannot be shown"
-    told = (secrets or Secrets()).excerpt(text, LONGEST)
+    told = (secrets or Secrets()).excerpt(text, LONGEST_ID)
     return f"'{told}'" if isinstance(value, str) else told
 
 

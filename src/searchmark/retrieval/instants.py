@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from searchmark.data.corpus import Corpus
-from searchmark.errors import InputError
+from searchmark.errors import InputError, quoted
 from searchmark.retrieval.layout import UPDATED
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,8 +54,8 @@ def check_instant(doc_id: str, value: object) -> datetime | None:
         return instant_of(value)
     except ValueError:
         raise InputError(
-            f"the document '{doc_id}' has {UPDATED} {_shown(value)}, no time of the years 1 to "
-            "9999 in UTC",
+            f"the document {quoted(doc_id)} has {UPDATED} {_shown(value)}, no time of the years "
+            "1 to 9999 in UTC",
             fix="write it as 2026-01-31T12:00:00Z",
         ) from None
 

@@ -18,6 +18,7 @@ from searchmark.errors import (
     SearchmarkError,
     SystemFailedError,
     nearest,
+    quoted,
 )
 from searchmark.retrieval.catalogs import CatalogSearch, Mode
 from searchmark.retrieval.instants import instants
@@ -235,7 +236,8 @@ def _drain(name: str, database: "Database", encoder: "Encoder", context: Context
     if dead is not None:
         doc_id, error = dead
         raise OutsideError(
-            f"system '{name}': {n_dead:,} documents could not be embedded: {error} (as '{doc_id}')"
+            f"system '{name}': {n_dead:,} documents could not be embedded: {error} (as "
+            f"{quoted(doc_id)})"
         )
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from searchmark.errors import InputError, one_line, visible
+from searchmark.errors import InputError, cut_line
 from searchmark.systems.disguises import ESCAPED, forms
 from searchmark.systems.pieces import (
     LEAST_GUESSED,
@@ -126,8 +126,7 @@ class Secrets:
         shown = self.redact(head)
         if len(head) < len(text):  # a secret may be cut off at the end of the window
             shown = shown[: max(limit + 1, len(shown) - self._longest())]
-        shown = visible(one_line(shown.replace("\r", "\n").replace("\0", ""))).strip()
-        return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"
+        return cut_line(shown.replace("\0", ""), limit)
 
     def _longest(self) -> int:
         return 8 * max(map(len, self._hidden), default=0)  # a character becomes eight: \\\\u0062

@@ -144,6 +144,19 @@ def test_a_failure_while_it_is_opened_leaves_nothing(
         pool.open("catalog")
 
 
+def test_a_document_that_cannot_be_embedded_is_named_on_one_short_line(
+    tmp_path: Path, encoder: WordEncoder
+) -> None:
+    encoder.fails = True
+    folder = project(tmp_path)
+    odd = {**CORPUS[0], "_id": "a\nb\x1b[2J" + "x" * 1900}
+    (folder / "corpus.jsonl").write_text(json.dumps(odd), encoding="utf-8")
+    with opened(folder) as pool, pytest.raises(OutsideError) as caught:
+        pool.open("catalog")
+    # ten signs, 69 and the last one are 80
+    assert str(caught.value).endswith(r"(as 'a b\x1b[2J" + "x" * 69 + "…')")
+
+
 def test_a_failure_while_it_is_open_leaves_nothing(tmp_path: Path, nothing_left: None) -> None:
     with pytest.raises(ZeroDivisionError), opened(project(tmp_path)) as pool:
         pool.open("catalog")

@@ -1,5 +1,6 @@
 """What the means of a table hide: sentences worked out by hand, and categories without a value."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,27 @@ def test_no_number_of_an_invalid_system_is_told(tmp_path: Path) -> None:
     assert any(note.startswith("NoAnswer, the share") for note in evaluation.notes)
     # what these queries can show is told by the two that count: the same system, but for k1
     assert {s.pair for s in evaluation.sensitivity} <= {None, ("words", "others")}
+
+
+def test_odd_ids_are_told_on_one_short_line(tmp_path: Path) -> None:
+    ids = ["low\x1b[2J", "best\n" + "x" * 5000]
+    # both systems find the document of grade 1 first: the better one is longer
+    texts = [{"_id": ids[0], "text": "red"}, {"_id": ids[1], "text": "red and much else"}]
+    files = {
+        "searchmark.toml": PROJECT.format(measures='["nDCG@10"]').replace("r.qrels", "r.jsonl"),
+        "c.jsonl": "".join(json.dumps(text) + "\n" for text in texts),
+        "q.jsonl": json.dumps({"_id": "q\n1", "text": "red\x1b]0;"}) + "\n",
+        "r.jsonl": "".join(
+            json.dumps({"query_id": "q\n1", "doc_id": doc_id, "grade": grade}) + "\n"
+            for doc_id, grade in zip(ids, (1, 2), strict=True)
+        ),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    notes = run_experiment(read_project(tmp_path)).evaluation.notes
+    # five signs with the blank, 74 and the last one are 80
+    assert [note for note in notes if "above the best one" in note] == [
+        "In 1 of 1 queries every system puts the same lower-graded document above the best one; "
+        r"for 'red\x1b]0;' ('q 1') it is 'low\x1b[2J' (grade 1) above "
+        f"'best {'x' * 74}…' (grade 2)."
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from searchmark.errors import InputError
+from searchmark.errors import InputError, quoted
 from searchmark.retrieval.instants import check_instant
 from searchmark.retrieval.layout import SETTLEMENTS, UPDATED, Layout, TextOfDocument, text_of
 from searchmark.retrieval.postgres.connection import Connection, Database
@@ -151,7 +151,7 @@ def settle(connection: Connection, doc_id: str) -> int:
     """Count one more settlement of a document, now; return how many it has."""
     row = connection.execute(_SETTLE, (doc_id,)).fetchone() if is_storable(doc_id) else None
     if row is None:
-        raise InputError(f"the catalog has no document '{doc_id}'", fix="add it first")
+        raise InputError(f"the catalog has no document {quoted(doc_id)}", fix="add it first")
     return int(row[0])
 
 
@@ -193,7 +193,7 @@ def claim_layout(connection: Connection, layout: Layout, *, store: bool = True) 
     """Check that the documents here were stored with this layout; note it where there is none."""
     wanted = layout.indexed
     for name in (*layout.weights, *layout.substring):
-        _check_length(f"the field '{name:.60}...'", name, LONGEST_FIELD)
+        _check_length(f"the field {quoted(name)}", name, LONGEST_FIELD)
     if store:
         connection.execute(
             "INSERT INTO layout (indexed) VALUES (%s::jsonb) ON CONFLICT DO NOTHING",
@@ -213,7 +213,7 @@ def prepare(document: Mapping[str, Any], layout: Layout) -> Stored:
     """Return a document as the tables hold it; InputError where they cannot."""
     doc_id = layout.doc_id(document)
     _check_storable(doc_id, "id", doc_id)
-    _check_length(f"the id {doc_id[:60] + '...'!r}", doc_id, LONGEST_ID)
+    _check_length(f"the id {quoted(doc_id)}", doc_id, LONGEST_ID)
     kept = {k: v for k, v in document.items() if k not in (SETTLEMENTS, UPDATED, layout.id_field)}
     fields = _json(doc_id, kept)
     updated = document.get(UPDATED)
@@ -291,7 +291,7 @@ def _words(
         found += [(name, i, part) for i, part in enumerate(parts(words))]
     if sum(len(word.encode()) for word in different) > MOST_BYTES:
         raise InputError(
-            f"the document '{doc_id}' has more different words than PostgreSQL can index",
+            f"the document {quoted(doc_id)} has more different words than PostgreSQL can index",
             fix=f"leave at most {MOST_BYTES:,} bytes of different words in its searched fields",
         )
     return tuple(found)
@@ -302,7 +302,8 @@ def _json(doc_id: str, value: Mapping[str, Any]) -> str:
         encoded = msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"the document '{doc_id}' holds what JSON cannot ({error})", fix="give texts or numbers"
+            f"the document {quoted(doc_id)} holds what JSON cannot ({error})",
+            fix="give texts or numbers",
         ) from None
     if _NUL.search(encoded):
         _check_storable(doc_id, "fields", "\0")
@@ -312,7 +313,7 @@ def _json(doc_id: str, value: Mapping[str, Any]) -> str:
 def _check_storable(doc_id: str, what: str, text: str) -> None:
     if not is_storable(text):
         raise InputError(
-            f"the document {doc_id!r} has a NUL character or half a character in its {what}, "
+            f"the document {quoted(doc_id)} has a NUL character or half a character in its {what}, "
             "which PostgreSQL cannot hold",
             fix="take it out",
         )
@@ -333,6 +334,7 @@ def _settlements(doc_id: str, value: object) -> int | None:
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not 0 <= value < 2**63:  # type: ignore[operator]
         raise InputError(
-            f"the document '{doc_id}' has {SETTLEMENTS} {value!r:.40}", fix="give a count from 0"
+            f"the document {quoted(doc_id)} has {SETTLEMENTS} {value!r:.40}",
+            fix="give a count from 0",
         )
     return int(value)  # type: ignore[call-overload,no-any-return]
