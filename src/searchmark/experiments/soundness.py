@@ -16,8 +16,8 @@ FAILURES = ("error", "timeout", "unasked")
 MOST = 2**63 - 1
 """The greatest whole number that tables hold."""
 
-MOST_ATTEMPTS = 10_000
-"""More attempts than any limits of calls allow."""
+MOST_ATTEMPTS = 1_000_000
+"""More attempts than there is time for while a system refuses calls."""
 
 
 def flaw(call: "Call") -> str | None:

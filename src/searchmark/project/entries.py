@@ -32,7 +32,10 @@ def decode_systems(tables: object, problems: list[Problem]) -> dict[str, Entry]:
     found = {name: _entry(name, table, problems) for name, table in tables.items()}
     for entry in found.values():
         if not isinstance(entry.config, Undecoded):
-            problems += _own_problems(entry, found)
+            told = {
+                problem.key for problem in problems
+            }  # a wrong value stands for its default here
+            problems += [p for p in _own_problems(entry, found) if p.key not in told]
     return found
 
 

@@ -22,6 +22,12 @@ FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 LONGEST_REST_S = 5.0
 """A system that refuses calls and does not say for how long is asked again after this, at most."""
 
+SHORTEST_REST_S = 0.02
+"""A system that asks for less is left alone for this long."""
+
+GROWTH = 1.25
+"""How much longer it is left alone after each further refusal with no answer between."""
+
 LONGEST_SILENCE_S = 300.0
 """A system that has refused every call for so long is no healthy one that limits its rate."""
 
@@ -137,9 +143,14 @@ class Pace:
             self._pause_end = max(self._pause_end, now + self._rest(asked))
 
     def _rest(self, asked: float) -> float:
-        """Return the time that was asked for and a little more, so that programs come apart."""
+        """Return the time that was asked for and a little more, so that programs come apart.
+
+        What is refused again after that time waits longer, up to the longest rest.
+        """
         if asked > 0:
-            return asked + self.clock.uniform(0.0, FIRST_BACKOFF_S * min(asked, 1.0))
+            grown = max(asked, SHORTEST_REST_S) * GROWTH ** min(self._n_refused - 1, 100)
+            rest = max(asked, min(grown, LONGEST_REST_S))
+            return rest + self.clock.uniform(0.0, FIRST_BACKOFF_S * min(asked, 1.0))
         longest = min(longest_backoff(max(self._n_refused, 1)), LONGEST_REST_S)
         return self.clock.uniform(longest / 2, longest)
 

@@ -203,6 +203,29 @@ def test_a_wrong_value_is_not_judged_by_its_default(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == {"depth": "must be a whole number, not text"}
 
 
+def test_a_value_of_the_wrong_type_is_not_missing_too(tmp_path: Path) -> None:
+    tables = """
+[systems.api]
+use = "http"
+preset = "solr"
+base = 5
+index = "shop"
+fields = "title"
+
+[systems.tool]
+use = "command"
+argv = ["echo", "{query}"]
+ids = ["a"]
+"""
+    with pytest.raises(ProjectError) as caught:
+        read_project(write(tmp_path, GOOD + tables))
+    assert [(p.key, p.message) for p in caught.value.problems] == [
+        ("systems.api.base", "must be text, not a whole number"),
+        ("systems.api.fields", "must be a list, not text"),
+        ("systems.tool.ids", "must be text, not a list"),
+    ]
+
+
 @pytest.mark.parametrize("systems", ["systems = {}", "systems = 3", "systems.a = 3"])
 def test_systems_that_are_no_tables_are_told_once(tmp_path: Path, systems: str) -> None:
     head = GOOD.partition("[systems.words]")[0]

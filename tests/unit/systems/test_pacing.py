@@ -109,6 +109,24 @@ def test_a_system_that_refuses_everything_is_given_up(
     assert engine.starts == starts
 
 
+def test_a_system_that_asks_for_next_to_no_rest_is_left_alone_ever_longer() -> None:
+    engine = Engine(Time(), 10_000, 0.0001)
+    system = called(engine, CallPolicy(retries=3), Secrets({}), clock=engine.time.clock)
+    with pytest.raises(SystemFailedError, match="it has refused every call for 300 s"):
+        system.search(QUERY, 5)
+    # at least 0.02 s, a quarter longer each time, 5 s at most, and half of what was asked on top
+    wanted = [min(0.02 * 1.25**n, 5.0) + 0.00005 for n in range(len(engine.time.waits))]
+    assert engine.time.waits == pytest.approx(wanted)
+    assert len(engine.starts) < 100
+
+
+def test_an_answer_after_a_long_storm_counts() -> None:
+    storm = CallPolicy(retries=3, stop_after=1000)
+    engine = Engine(Time(), 80, 0.0001)
+    found = called(engine, storm, Secrets({}), clock=engine.time.clock).search(QUERY, 5)
+    assert (found.hits, found.attempts) == (ANSWER.hits, 81)
+
+
 def test_a_call_that_is_refused_while_others_get_through_fails_after_ten_minutes() -> None:
     time = Time()
     pace = Pace(None, time.clock, 2)

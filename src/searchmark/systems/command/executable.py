@@ -31,6 +31,8 @@ def find_program(first: str, cwd: Path, variables: Mapping[str, str], name: str)
     """Make sure that the program can be started: in `cwd` where it has a slash, else on PATH."""
     if "/" in first:
         path = cwd / first
+        if path.is_dir():
+            raise InputError(f"the program of system '{name}' is a folder", path=path)
         if not path.is_file():
             raise InputError(f"the program of system '{name}' is not there", path=path)
         if not os.access(path, os.X_OK):
@@ -61,6 +63,10 @@ def digests(argv: Iterable[str], files: Iterable[str], cwd: Path, folder: Path) 
             if is_own and path.is_file():
                 found[argument] = sha256(path)
     for name in files:
+        if (cwd / name).is_dir():
+            raise InputError(
+                "what 'files' names is a folder; name the files in it", path=cwd / name
+            )
         if not (cwd / name).is_file():
             raise InputError("a file named under 'files' is not there", path=cwd / name)
         found[name] = sha256(cwd / name)

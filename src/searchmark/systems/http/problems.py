@@ -74,7 +74,7 @@ def _missing(config: Config, settled: Settled) -> Iterator[Problem]:
         needed = {**base, **{key: getattr(config, key) for key in needed_parts(config)}}
     for key, value in needed.items():
         if not value:
-            yield Problem(key, "is missing")
+            yield Problem(key, "is missing" if value is None else "is empty, and needs a value")
     bodies = [k for k in ("body", "body_file", "form", "text") if getattr(config, k) is not None]
     for key in bodies[1:]:
         yield Problem(key, f"a request has one body, and there is {bodies[0]} already")

@@ -61,8 +61,8 @@ def document_of(
 def failed_status(reply: Reply, shown: str, secrets: Secrets) -> SystemFailedError:
     """Return the failure that a status stands for, with what the server said about it."""
     said = secrets.excerpt(reply.body)
-    if 300 <= reply.status < 400:
-        said = f"to '{secrets.excerpt(reply.headers.get('location', ''), 100)}', not followed"
+    if 300 <= reply.status < 400 and (target := reply.headers.get("location")):
+        said = f"to '{secrets.excerpt(target, 100)}', not followed"
     return SystemFailedError(
         f"{shown} answered {_named(reply.status)}" + (f": {said}" if said else ""),
         retry=reply.status in PASSING,

@@ -282,6 +282,8 @@ def test_what_cannot_be_started_is_wrong_input(opened: Opened, tmp_path: Path) -
         ({"argv": ["./gone", "{query}"]}, "gone: the program of system 'cli' is not there"),
         ({"argv": ["sh", "{query}"], "cwd": "gone"}, r"gone: the folder \(cwd\)"),
         ({"argv": ["sh", "{query}"], "files": ["gone"]}, "gone: a file named under 'files'"),
+        ({"argv": ["sh", "{query}"], "files": ["."]}, "is a folder; name the files in it"),
+        ({"argv": ["/", "{query}"]}, "/: the program of system 'cli' is a folder"),
     ]:
         if told.startswith("plain") and os.geteuid() == 0:
             continue

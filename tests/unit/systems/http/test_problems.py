@@ -43,6 +43,7 @@ def test_good_tables() -> None:
     [
         ({"url": None}, "url", "is missing"),
         ({"ids": None}, "ids", "is missing"),
+        ({"url": ""}, "url", "is empty, and needs a value"),
         ({"ids": "hits[].["}, "ids", "is no JMESPath expression"),
         ({"cursor": "a b", "url": "http://h/{query}/{cursor}"}, "cursor", "no JMESPath"),
         ({"url": "ftp://h/{query}"}, "url", "is no http:// or https://"),

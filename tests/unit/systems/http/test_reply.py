@@ -53,6 +53,8 @@ def test_only_what_passes_is_tried_again() -> None:
 
 def test_what_a_server_says_is_short_and_without_secrets() -> None:
     body = b"line one\r\nkey Zq8-Wv3-Kd6-Yt9 " + b"x" * 5000
+    unchanged = failed_status(Reply(304, {}, b""), "GET http://h", SECRETS)
+    assert str(unchanged) == "GET http://h answered 304 Not Modified"
     told = str(failed_status(Reply(500, {}, body), "GET http://h", SECRETS))
     assert "Zq8" not in told
     assert "\n" not in told
