@@ -27,6 +27,14 @@ def seconds(value: Any) -> float | None:
     return value / (1e6 if size >= _MICROSECONDS else 1e3 if size >= _MILLISECONDS else 1.0)
 
 
+def written(moment: float) -> str:
+    """Return a point in time as ISO 8601 text; one that no calendar has as seconds since 1970."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return f"{moment:g}"
+
+
 def _parsed(text: str) -> datetime | float | None:
     try:
         return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)

@@ -1,6 +1,6 @@
 """A run file as a system: what was retrieved elsewhere, or what users really saw."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +10,13 @@ import msgspec
 
 from searchmark.data.files import sha256
 from searchmark.data.judged import prepare
-from searchmark.data.logs import LogColumns, folded, read_showings
+from searchmark.data.logs import LogColumns, Showing, folded, read_showings
 from searchmark.data.ordering import put_in_order
 from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run, read_run
 from searchmark.data.showings import Choice, rankings_of
-from searchmark.data.times import seconds
-from searchmark.errors import Problem
+from searchmark.data.times import seconds, written
+from searchmark.errors import InputError, Problem
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 
 
@@ -80,10 +80,15 @@ def open_run(name: str, config: Config, context: Context) -> Iterator[System]:
 
 
 def seen_rankings(path: Path, config: Config, columns: LogColumns) -> dict[str, tuple[Hit, ...]]:
-    """Return each query's documents as a log tells that they were shown."""
+    """Return each query's documents as a log tells that they were shown.
+
+    Raises InputError where no list counts.
+    """
     shown = read_showings(path, columns, config.where, fold=config.match == "folded")
     since, until = seconds(config.since), seconds(config.until)
     chosen = rankings_of(shown, config.showing, since=since, until=until)
+    if not chosen:
+        raise _nothing_counts(path, config, shown)
     return {
         query: tuple(
             Hit(r.doc_id, None if r.mean_position is None else -r.mean_position, r.tokens)
@@ -91,6 +96,24 @@ def seen_rankings(path: Path, config: Config, columns: LogColumns) -> dict[str, 
         )
         for query, ranked in chosen.items()
     }
+
+
+def _nothing_counts(path: Path, config: Config, shown: Sequence[Showing]) -> InputError:
+    """Return what keeps every list of a log from counting: when it was shown, or its gaps."""
+    since, until = seconds(config.since), seconds(config.until)
+    if rankings_of(shown, "mean", since=since, until=until):
+        return InputError(
+            "no list of the log counts: ranks are left out in every one",
+            path=path,
+            fix='set showing = "mean", check columns.rank, or read a log of whole lists',
+        )
+    times = [s.time for s in shown if s.time is not None]
+    span = f": its times are from {written(min(times))} to {written(max(times))}" if times else ""
+    return InputError(
+        f"no list of the log was shown in the time asked for{span}",
+        path=path,
+        fix="check 'since' and 'until'",
+    )
 
 
 def rankings(run: Run) -> dict[str, tuple[Hit, ...]]:
@@ -129,6 +152,10 @@ def find_problems(config: Config, name: str, systems: Mapping[str, Entry]) -> li
             problems.append(Problem(key, f"'{value}' is no time, such as 2026-03-01T12:00:00Z"))
         elif value is not None and columns.time is None:
             problems.append(Problem(key, "needs columns.time"))
+    since, until = seconds(config.since), seconds(config.until)
+    if since is not None and until is not None and since >= until:
+        why = f"'{config.until}' is not after since ('{config.since}'), so no list would count"
+        problems.append(Problem("until", why))
     return problems
 
 

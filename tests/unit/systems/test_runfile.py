@@ -27,6 +27,9 @@ LOG = [
 ]
 
 
+TIMED = {"doc_id": "d", "query": "q", "time": "t"}
+
+
 def ask(tmp_path: Path, config: Config, query: Query, k: int = 5) -> Answer:
     entry = Entry("seen", "run", config)
     with Pool({"seen": entry}, CORPUS, folder=tmp_path, cache=tmp_path) as pool:
@@ -54,6 +57,26 @@ def test_a_log_answers_by_the_text_of_the_query(log: Path) -> None:
     mean = ask(log, config(showing="mean"), asked)
     assert mean.hits == (Hit("x", -1.5, 12.0), Hit("y", -1.5, 7.0))
     assert ask(log, config(showing="mean"), asked, k=1).hits == (Hit("x", -1.5, 12.0),)
+
+
+def test_a_time_in_which_nothing_was_shown_is_no_empty_answer(log: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"log\.jsonl: no list of the log was shown in the time asked for: its times are "
+        r"from 2026-03-01T00:00:00Z to 2026-03-02T00:00:00Z .*; check 'since' and 'until'$",
+    ):
+        ask(log, config(since="2026-03-03"), Query("any", "x"))
+
+
+def test_a_log_with_gaps_in_every_list_is_no_empty_answer(tmp_path: Path) -> None:
+    rows = [{"q": "a", "d": "x", "r": rank, "t": f"2026-03-0{rank}"} for rank in (1, 3)]
+    (tmp_path / "log.jsonl").write_text(json.dumps(rows[1]) + "\n")
+    columns = LogColumns(query="q", doc_id="d", rank="r", time="t")
+    gaps = Config(path="log.jsonl", columns=columns)
+    with pytest.raises(InputError, match=r"ranks are left out in every one .*; set showing ="):
+        ask(tmp_path, gaps, Query("any", "a"))
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert ask(tmp_path, gaps, Query("any", "a")).hits == (Hit("x"),)  # the first list is whole
 
 
 def test_texts_are_the_same_to_the_letter_unless_folded(log: Path) -> None:
@@ -130,6 +153,9 @@ def test_tokens_of_a_typed_table(tmp_path: Path, column: list[Any]) -> None:
         ({"columns": {"doc_id": "d", "query": "q", "time": "t"}, "until": "noon"}, ["until"]),
         ({"columns": {"doc_id": "d", "query": "q", "time": "t"}, "until": "2026-01-01"}, []),
         ({"path": "\0"}, ["path"]),
+        ({"columns": TIMED, "since": "2026-01-02", "until": "2026-01-03"}, []),
+        ({"columns": TIMED, "since": "2026-01-02", "until": "2026-01-02T00:00:00Z"}, ["until"]),
+        ({"columns": TIMED, "since": "2026-01-02", "until": "2026-01-01"}, ["until"]),
     ],
 )
 def test_keys_that_do_not_go_together(keys: dict[str, Any], problems: list[str]) -> None:
