@@ -121,6 +121,10 @@ def _exit_if_failed(queries: "Iterable[QueryEvidence]", setup: "Evidence") -> No
         names, n = ", ".join(sorted({r.name for r in partial})), len(partial)
         what = "answer is" if n == 1 else "answers are"
         say(f"{n} {what} partial ({names}); a part of the system did not take part")
+    missing = [r for q in queries for r in q.rankings if r.status == "missing"]
+    if missing:
+        names, n = ", ".join(sorted({r.name for r in missing})), len(missing)
+        say(f"{n} quer{'y is' if n == 1 else 'ies are'} missing from run files ({names})")
     for name, why in setup.invalid.items():
         say(f"{name} is INVALID: {why}; what is said of it is no measurement")
     if setup.invalid:

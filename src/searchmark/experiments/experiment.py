@@ -36,18 +36,20 @@ from searchmark.experiments.store import (
     write_bundle,
 )
 from searchmark.experiments.stored import stored_answers
-from searchmark.experiments.validity import why_invalid
+from searchmark.experiments.validity import count_missing, why_invalid
 from searchmark.measures.score import summarize
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.project import Project
 from searchmark.project.place import place_of
 from searchmark.stats.means import with_intervals
 from searchmark.stats.sensitivity import sensitivities
+from searchmark.systems.calling import CalledSystem
 from searchmark.systems.naming import input_error
 from searchmark.systems.parts import parts_of
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.pool import Failed, Pool
-from searchmark.systems.protocol import Entry, Progress, System
+from searchmark.systems.protocol import Entry, Progress, Query, System
+from searchmark.systems.runfile import RunSystem
 from searchmark.version import __version__
 
 
@@ -142,7 +144,7 @@ class _Work(NamedTuple):
     reuse: bool
 
 
-def _outcome(system: System, work: _Work) -> Outcome:
+def _outcome(system: CalledSystem, work: _Work) -> Outcome:
     """Return what is kept of a system where that will do, or else run it."""
     facts = _facts(system, work)
     kept = _stored(system, facts, work) if work.reuse else None
@@ -179,7 +181,7 @@ def _scored(
     return hits, with_intervals(scores, inputs.measures, inputs.groups)
 
 
-def _run_system(system: System, facts: Mapping[str, Any], work: _Work) -> Outcome:
+def _run_system(system: CalledSystem, facts: Mapping[str, Any], work: _Work) -> Outcome:
     """Ask a system every query that is not answered yet, and keep what comes of it."""
     project, inputs, store, policy = (
         work.project,
@@ -211,10 +213,25 @@ def _run_system(system: System, facts: Mapping[str, Any], work: _Work) -> Outcom
         write_bundle(folder, manifest, calls, scores)
     if scores.invalid is None:
         rmtree(store.invalid_bundle(digest), ignore_errors=True)
-    notes = tuple(damage_notes(system.name, journal))
     return Outcome(
-        system.name, tuple(calls), hits, scores, digest, folder, policy=policy, notes=notes
+        system.name,
+        tuple(calls),
+        hits,
+        scores,
+        digest,
+        folder,
+        policy=policy,
+        notes=tuple(damage_notes(system.name, journal)),
+        contrast=_contrast(system, calls, inputs),
     )
+
+
+def _contrast(system: CalledSystem, calls: Sequence[Call], inputs: Inputs) -> str:
+    """Return what a run file with none of the queries holds; nothing where it has one."""
+    if not isinstance(system.inner, RunSystem) or count_missing(calls) < len(calls):
+        return ""
+    first = Query(inputs.queries.query_ids[0], inputs.queries.texts[0])
+    return system.inner.contrast(first)
 
 
 def _facts(system: System, work: _Work) -> dict[str, Any]:

@@ -11,7 +11,12 @@ from searchmark.errors import SearchmarkError, SystemFailedError
 from searchmark.experiments.inputs import Inputs
 from searchmark.experiments.journal import Call
 from searchmark.experiments.soundness import shown
-from searchmark.experiments.validity import caveats_of, count_partial, failure_sentence
+from searchmark.experiments.validity import (
+    caveats_of,
+    count_partial,
+    failure_sentence,
+    missing_notes,
+)
 from searchmark.measures.summary import Evaluation, SystemScores
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.pool import Failed
@@ -23,7 +28,7 @@ class Outcome:
     """One system's part of an experiment: what it answered and what that is worth.
 
     `made` tells when stored answers were given; None where the system was asked just now. `notes`
-    are sentences about how it was run.
+    are sentences about how it was run, `contrast` what a file of other queries holds.
     """
 
     system: str
@@ -35,6 +40,7 @@ class Outcome:
     made: str | None = None
     policy: CallPolicy = field(default_factory=CallPolicy)
     notes: tuple[str, ...] = ()
+    contrast: str = ""
 
     @property
     def invalid(self) -> str | None:
@@ -72,8 +78,8 @@ class Experiment:
     def check(self, systems: Sequence[str] | None = None) -> None:
         """Raise where one of the systems (all by default) failed, or its run is invalid.
 
-        It could not be used; or too many of its queries failed or were answered in part, or it was
-        given up, which is a SystemFailedError.
+        It could not be used; or too many of its queries failed or were answered in part, it was
+        given up, or its file holds none of the queries, which is a SystemFailedError.
         """
         wrong = [o for o in self.outcomes if o.invalid and (systems is None or o.system in systems)]
         failed = [f for f in self.failed if systems is None or f.system in systems]
@@ -81,7 +87,7 @@ class Experiment:
             raise failure(failed, _also(wrong))
         if wrong:
             first, *others = wrong
-            told = failure_sentence(first.system, first.calls, first.policy)
+            told = failure_sentence(first.system, first.calls, first.policy) + _beside(first)
             raise SystemFailedError(told + _also(others))
 
     @property
@@ -96,6 +102,10 @@ class Experiment:
             if not o.invalid
             for sentence in caveats_of(o.system, o.calls, o.policy)
         )
+
+
+def _beside(outcome: Outcome) -> str:
+    return f"; {outcome.contrast}" if outcome.contrast else ""
 
 
 def _also(wrong: Sequence[Outcome]) -> str:
@@ -131,12 +141,15 @@ def invalid_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Tell which rows are no measurement."""
     for outcome in outcomes:
         if outcome.invalid:
-            yield f"{outcome.system} is INVALID: {outcome.invalid}. Its scores are no measurement."
+            why = f"{outcome.invalid}{_beside(outcome)}"
+            yield f"{outcome.system} is INVALID: {why}. Its scores are no measurement."
 
 
 def partial_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Tell of answers in which a part of the system did not take part."""
+    """Tell of answers that are missing, and of those in which a part did not take part."""
     for outcome in outcomes:
+        if not outcome.invalid:  # of a file with none of the queries that is told already
+            yield from missing_notes(outcome.system, outcome.calls)
         n = count_partial(outcome.calls)
         if n:
             yield (

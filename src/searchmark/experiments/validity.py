@@ -1,4 +1,4 @@
-"""When a run is no measurement: too much of it failed or is partial, or it was given up."""
+"""When a run is no measurement: given up, too much of it failed or partial, or all missing."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +13,8 @@ def why_invalid(calls: Sequence[Call], policy: CallPolicy) -> str | None:
     n_unasked = sum(c.status == "unasked" for c in calls)
     if n_unasked:
         return f"the run was given up, and {n_unasked} of {n} queries were not asked"
+    if n and count_missing(calls) == n:  # 0 would be the value of a file for other queries
+        return f"{_none_held(calls)}; {_LOOK}"
     reasons = []
     if _is_beyond(n_failed, policy.max_error_share, n):
         reasons.append(f"{n_failed} of {n} queries failed{_beyond(policy)}")
@@ -24,6 +26,24 @@ def why_invalid(calls: Sequence[Call], policy: CallPolicy) -> str | None:
 def count_partial(calls: Sequence[Call]) -> int:
     """Return in how many answers a part of the system did not take part."""
     return sum(c.partial and not c.is_failure for c in calls)
+
+
+def count_missing(calls: Sequence[Call]) -> int:
+    """Return how many queries the run file does not hold."""
+    return sum(c.status == "missing" for c in calls)
+
+
+def _none_held(calls: Sequence[Call]) -> str:
+    first = shown(calls[0].query_id)
+    if len(calls) == 1:
+        return f"its file does not hold the only query, {first}"
+    return f"its file holds none of the {len(calls)} queries, such as {first}"
+
+
+_LOOK = (
+    "compare its query ids or texts with the query set's, and check columns, match, where, since "
+    "and until"
+)
 
 
 def _is_beyond(n_bad: int, share: float, n: int) -> bool:
@@ -48,6 +68,8 @@ def _limit(policy: CallPolicy) -> str:
 
 def failure_sentence(system: str, calls: Sequence[Call], policy: CallPolicy) -> str:
     """Return what to tell of a run that is no measurement: what happened, and how to go on."""
+    if calls and count_missing(calls) == len(calls):
+        return f"system '{system}' measures nothing: {_none_held(calls)}; {_LOOK}"
     failed = [c for c in calls if c.is_failure]
     unasked = [c for c in failed if c.status == "unasked"]
     if unasked:
@@ -91,7 +113,7 @@ def _share_for(n_bad: int, n: int) -> float:
 
 
 def caveats_of(system: str, calls: Sequence[Call], policy: CallPolicy) -> Iterator[str]:
-    """Yield what to know of a run that counts although not all of its answers are whole."""
+    """Yield what to know of a run that counts although answers are missing, or not whole."""
     n, n_failed, n_partial = len(calls), sum(c.is_failure for c in calls), count_partial(calls)
     if n_failed:
         yield (
@@ -102,6 +124,18 @@ def caveats_of(system: str, calls: Sequence[Call], policy: CallPolicy) -> Iterat
         yield (
             f"{system}: {n_partial} of {n} answers are partial, within its {_limit(policy)}: a "
             "part of the system did not take part in them, and its scores are of what was left."
+        )
+    yield from missing_notes(system, calls)
+
+
+def missing_notes(system: str, calls: Sequence[Call]) -> Iterator[str]:
+    """Yield what to know of a run file that does not hold every query."""
+    if n_missing := count_missing(calls):
+        first = next(c.query_id for c in calls if c.status == "missing")
+        such = f", such as {shown(first)}" if n_missing > 1 else f" ({shown(first)})"
+        yield (
+            f"{system}: its file does not hold {n_missing} of {len(calls)} queries{such}: missing "
+            "ones count 0, or are left out where a measure has missing=skip."
         )
 
 

@@ -16,7 +16,7 @@ from searchmark.data.qrels import Qrels
 from searchmark.data.run import Run, read_run
 from searchmark.data.showings import Choice, rankings_of
 from searchmark.data.times import seconds, written
-from searchmark.errors import InputError, Problem
+from searchmark.errors import InputError, Problem, quoted
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System, Tag
 
 
@@ -57,6 +57,13 @@ class RunSystem:
         """Return the first `k` documents of the stored ranking; a query not in it is missing."""
         found = self.rankings.get(self._key(query))
         return Answer(() if found is None else found[:k], is_given=found is not None)
+
+    def contrast(self, query: Query) -> str:
+        """Return one of the file's queries beside one of the query set's that it does not hold."""
+        first = next(iter(self.rankings), "")
+        return (
+            f"the file begins with {quoted(first)}, the query set with {quoted(self._key(query))}"
+        )
 
     def _key(self, query: Query) -> str:
         if self.lookup == "query_id":

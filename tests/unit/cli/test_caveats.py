@@ -1,14 +1,15 @@
-"""No output of a run that failed, or was answered, in part leaves a reader without a word of it."""
+"""No output of a run that failed, or is missing or partial, leaves a reader without a word."""
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from searchmark.cli.main import main
 
-N = 10
+DOCS = [f"d{i}" for i in range(10)]
 
 PROJECT = """
 corpus = "corpus.jsonl"
@@ -26,6 +27,9 @@ max_error_share = {errors}
 use = "hybrid"
 of = ["words", "arm"]
 max_partial_share = {partial}
+[systems.held]
+use = "run"
+path = "held.trec"
 [gate]
 system = "{gate}"
 """
@@ -42,8 +46,10 @@ def search(text, k):
 STATES = {
     "failed": ("arm", 0.5, 1.0),
     "partial": ("joined", 1.0, 0.5),
+    "missing": ("held", 0.0, 0.0),
     "invalid, failed": ("arm", 0.1, 1.0),
     "invalid, partial": ("joined", 1.0, 0.1),
+    "invalid, missing": ("held", 0.0, 0.0),
 }
 """What is the matter -> the system that it is told of, and the limits."""
 
@@ -55,6 +61,8 @@ CALLS = {
     "diagnose a query": ["diagnose", ".", "--query", "qd0"],
     "baseline accept": ["baseline", "accept", "."],
 }
+
+NONE_HELD = "its file holds none of the 10 queries, such as 'qd0'; compare its query ids or texts"
 
 WORDS = {
     "failed": {
@@ -82,6 +90,14 @@ WORDS = {
         "diagnose a query": ("1 answer is partial (joined)",),
         "baseline accept": ("mind: joined: 2 of 10 answers are partial", "partial answer to query"),
     },
+    "missing": {
+        **dict.fromkeys(
+            ("run", "compare", "gate", "baseline accept"),
+            ("held: its file does not hold 2 of 10 queries, such as 'qd0'", NONE_HELD),
+        ),
+        "diagnose": ("2 queries are missing from run files (held)", NONE_HELD),
+        "diagnose a query": ("1 query is missing from run files (held)", NONE_HELD),
+    },
 }
 """One of these stands in what a command prints, on whichever of the two streams."""
 
@@ -99,13 +115,19 @@ FORMATS = {
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    docs = [json.dumps({"_id": f"d{i}", "title": f"d{i}"}) + "\n" for i in range(N)]
+    docs = [json.dumps({"_id": d, "title": d}) + "\n" for d in DOCS]
     Path("corpus.jsonl").write_text("".join(docs))
-    queries = [json.dumps({"_id": f"qd{i}", "text": f"d{i}"}) + "\n" for i in range(N)]
+    queries = [json.dumps({"_id": f"q{d}", "text": d}) + "\n" for d in DOCS]
     Path("queries.jsonl").write_text("".join(queries))
-    Path("qrels.txt").write_text("".join(f"qd{i} 0 d{i} 1\n" for i in range(N)))
-    Path("down").write_text("")
+    Path("qrels.txt").write_text("".join(f"q{d} 0 {d} 1\n" for d in DOCS))
+    break_down()
     Path(f"caveat_{unique()}.py").write_text(MODULE)
+
+
+def break_down(*, failing: str = "", held: Iterable[str] = DOCS) -> None:
+    """Have calls for the named documents fail, and the run file hold queries for those `held`."""
+    Path("down").write_text(failing)
+    Path("held.trec").write_text("".join(f"q{d} Q0 {d} 1 1 held\n" for d in held))
 
 
 def unique() -> int:
@@ -141,7 +163,10 @@ def test_what_is_missing_is_told(
     system = STATES[state][0]
     if name == "gate":
         assert call("baseline", "accept", ".") == 0
-    Path("down").write_text("d0 d1")
+    if "missing" in state:
+        break_down(held=DOCS[2:] if state == "missing" else ["elsewhere"])
+    else:
+        break_down(failing="d0 d1")
     arguments = [*CALLS[name], *([system] if name == "compare" else [])]
     capsys.readouterr()
     code = call(*arguments, *(["--format", form] if form else []))
@@ -154,3 +179,18 @@ def test_what_is_missing_is_told(
     if is_invalid:
         is_refused = name in REFUSED or (name, form) == ("run", "csv")  # a column marks its rows
         assert REFUSAL in found.err if is_refused else "INVALID" in shown
+
+
+BESIDE = "since and until; the file begins with 'qelsewhere', the query set with 'qd0'"
+
+
+@pytest.mark.parametrize("name", ["run", "compare", "baseline accept"])
+def test_a_query_of_the_file_stands_beside_one_of_the_set(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settle("invalid, missing")
+    break_down(held=["elsewhere"])
+    assert call(*CALLS[name], *(["held"] if name == "compare" else [])) == 3
+    found = capsys.readouterr()
+    assert BESIDE in found.err
+    assert BESIDE in " ".join(found.out.split()) or name != "run"

@@ -14,7 +14,7 @@ from searchmark.experiments.journal import Call
 from searchmark.experiments.session import Session
 from searchmark.experiments.store import Store
 from searchmark.experiments.stored import stored_answers, stored_scores
-from searchmark.experiments.validity import failure_sentence, not_asked, why_invalid
+from searchmark.experiments.validity import caveats_of, failure_sentence, not_asked, why_invalid
 from searchmark.project import Project, read_project
 from searchmark.systems.calling import in_row
 from searchmark.systems.policy import CallPolicy
@@ -97,6 +97,22 @@ def test_a_run_that_was_given_up_never_counts() -> None:
         "system 'api' was given up after 4 failed queries in a row; 1 of 2 queries are answered "
         "and kept, and the same command goes on with the rest; the last error: 503"
     )
+
+
+def test_a_file_with_none_of_the_queries_measures_nothing_whatever_the_limits() -> None:
+    policy = CallPolicy(max_error_share=1.0, max_partial_share=1.0)
+    missing, empty = Call("q1", "missing", 0.0), Call("q2", "empty", 0.0)
+    why = why_invalid([missing, Call("q2", "missing", 0.0)], policy) or ""
+    assert why.startswith("its file holds none of the 2 queries, such as 'q1'; compare")
+    alone = why_invalid([missing], policy) or ""
+    assert alone.startswith("its file does not hold the only query, 'q1'; compare")
+    told = failure_sentence("old", [missing], policy)
+    assert told == f"system 'old' measures nothing: {alone}"
+    assert why_invalid([missing, empty], policy) is None  # "found nothing" is an answer
+    assert list(caveats_of("old", [missing, empty], policy)) == [
+        "old: its file does not hold 1 of 2 queries ('q1'): missing ones count 0, or are left out "
+        "where a measure has missing=skip."
+    ]
 
 
 def test_an_invalid_run_is_refused_by_whatever_would_use_its_numbers(folder: Path) -> None:

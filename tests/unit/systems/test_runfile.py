@@ -16,7 +16,7 @@ from searchmark.data.reading import hits_in_file
 from searchmark.errors import InputError
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Answer, Entry, Hit, Query
-from searchmark.systems.runfile import Config, find_problems
+from searchmark.systems.runfile import Config, RunSystem, find_problems
 
 CORPUS = Corpus(pl.DataFrame({"doc_id": ["x", "y"], "text": ["red", "green"]}))
 
@@ -57,6 +57,16 @@ def test_a_log_answers_by_the_text_of_the_query(log: Path) -> None:
     mean = ask(log, config(showing="mean"), asked)
     assert mean.hits == (Hit("x", -1.5, 12.0), Hit("y", -1.5, 7.0))
     assert ask(log, config(showing="mean"), asked, k=1).hits == (Hit("x", -1.5, 12.0),)
+
+
+def test_a_log_is_told_apart_from_the_queries_by_what_they_are_matched_by(log: Path) -> None:
+    entry = Entry("seen", "run", config(match="folded"))
+    with Pool({"seen": entry}, CORPUS, folder=log, cache=log) as pool:
+        system = pool.open("seen").inner
+        assert isinstance(system, RunSystem)
+        assert system.contrast(Query("q7", "Blue\n SHOES")) == (
+            "the file begins with 'say \"hi\" {k}', the query set with 'blue shoes'"
+        )
 
 
 def test_a_time_in_which_nothing_was_shown_is_no_empty_answer(log: Path) -> None:
