@@ -167,11 +167,7 @@ def compare_all(
     from searchmark.stats.comparison import DEFAULTS, Settings, compare
 
     names = [s.system for s in evaluation.systems]
-    if len(names) < 2:
-        raise InputError(
-            f"there is nothing to compare with {names[0] if names else 'nothing'}",
-            fix="give two systems or run files, or more",
-        )
+    check_several(names)
     if reference is not None and reference not in names:
         raise InputError(f"no system is called '{reference}'", fix=nearest(str(reference), names))
     if not isinstance(settings or DEFAULTS, Settings):
@@ -182,6 +178,15 @@ def compare_all(
         settings=settings or DEFAULTS,
         clusters=clusters,
     )
+
+
+def check_several(names: Sequence[str]) -> None:
+    """Raise where there are fewer than two systems, so that none can be compared."""
+    if len(names) < 2:
+        raise InputError(
+            f"there is nothing to compare with {names[0] if names else 'nothing'}",
+            fix="give two systems or run files, or more",
+        )
 
 
 def evaluate(

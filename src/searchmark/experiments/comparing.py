@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import msgspec
 
-from searchmark.api import compare_all
+from searchmark.api import check_several, compare_all
 from searchmark.experiments.experiment import run_experiment
 from searchmark.project import Project
 from searchmark.stats.comparison import Family, Settings
@@ -28,6 +28,7 @@ def compare_systems(
     named = project.choose(list(systems) + ([reference] if reference and systems else []))
     if reference is not None:
         project.choose([reference])
+    check_several(named)  # before any of them is asked
     if measures:
         file = msgspec.structs.replace(project.file, measures=list(measures))
         project = replace(project, file=file)

@@ -120,3 +120,25 @@ def test_what_cannot_be_compared_is_said(
     given[0] = files / "qrels"
     assert call("compare", *given) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--system", "noted"], ["--reference", "noted"]])
+def test_one_system_is_refused_before_it_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    asked = tmp_path / "asked"
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "title": "d"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "d"}\n')
+    (tmp_path / "qrels.txt").write_text("q 0 d 1\n")
+    module = f"noted_{abs(hash(tmp_path))}"
+    (tmp_path / f"{module}.py").write_text(
+        f"def search(text, k):\n    open({str(asked)!r}, 'w').close()\n    return ['d']\n"
+    )
+    table = f'[systems.noted]\nuse = "python"\ncallable = "{module}:search"\n'
+    inputs = 'corpus = "corpus.jsonl"\nqueries = "queries.jsonl"\nqrels = "qrels.txt"\n'
+    (tmp_path / "searchmark.toml").write_text(f"{inputs}{table}")
+    assert call("compare", tmp_path, *more) == 2
+    assert "there is nothing to compare with noted" in capsys.readouterr().err
+    assert not asked.exists()
+    assert call("run", tmp_path) == 0
+    assert asked.exists()  # so that the file's absence says something
