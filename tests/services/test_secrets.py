@@ -396,6 +396,26 @@ def test_no_secret_gets_out(
         assert found_in(text) == [], path
 
 
+@pytest.mark.parametrize("more", ["", " --once --requeue"])
+def test_no_secret_gets_out_of_a_worker(
+    more: str, echo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_server: Any
+) -> None:
+    from searchmark.retrieval.postgres.connection import Database, scratch_schema
+    from searchmark.retrieval.postgres.migrating import migrate
+
+    monkeypatch.setenv("DATABASE_URL", postgres_server.dsn)
+    folder = tmp_path / "project"
+    write_project(folder, {"subject": of_server(echo)["catalog-postgres endpoint"]})
+    with scratch_schema(postgres_server.dsn) as schema:
+        with Database(postgres_server.dsn, schema) as database:
+            migrate(database)
+        done = call(folder, f"work --schema {schema}{more}")
+    told = (done.stdout + done.stderr).decode()
+    assert "ended with 3" in told, told
+    assert found_in(told) == [], told
+    assert "${ENGINE_" in told, "nothing was told that holds a secret: the case shows nothing"
+
+
 HARMFUL = (
     "odd \"quoted\" 'single' {k} {query} ${HOME} %s %(query)s",
     "odd line\nbreak\ttab\\back\\nslash",

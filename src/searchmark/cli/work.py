@@ -1,9 +1,10 @@
 """``searchmark work``: a worker that embeds what waits in a catalog's queue."""
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from pathlib import Path
 from threading import Event
 from time import monotonic
 from types import FrameType
@@ -16,40 +17,57 @@ from searchmark.cli.progress import progress_bar
 from searchmark.errors import InputError, OutsideError, SearchmarkError
 
 if TYPE_CHECKING:
+    from searchmark.cli.queues import Place
+    from searchmark.retrieval.encoders import Encoder
+    from searchmark.retrieval.postgres.connection import Database
     from searchmark.retrieval.postgres.queue import Counts
     from searchmark.retrieval.postgres.worker import Tally
     from searchmark.systems.protocol import Progress
-    from searchmark.systems.secrets import Secrets
 
 GIVE_UP_S = 60.0
 """How long --once waits for a database that went away."""
 
 
 @click.command()
+@click.argument("project", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--system", help="The system of PROJECT whose catalog it is, where there are several."
+)
 @click.option(
     "--dsn",
-    help="The database, as '${NAME}'; by default libpq's own variables name it, or DATABASE_URL.",
+    help="The database, as '${NAME}'; by default PROJECT's, or libpq's own variables name it, or "
+    "DATABASE_URL.",
 )
-@click.option("--schema", default="searchmark", show_default=True, help="The catalog's schema.")
-@click.option("--model", help="The embedding model, or a folder; all-MiniLM-L6-v2 by default.")
-@click.option("--precision", type=click.Choice(["fp32", "int8"]), default="fp32", show_default=True)
+@click.option("--schema", help="The catalog's schema; PROJECT's, or searchmark, by default.")
+@click.option(
+    "--model", help="Without PROJECT: the model, or its folder; all-MiniLM-L6-v2 by default."
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["fp32", "int8"]),
+    help="Without PROJECT: the model's precision; fp32 by default.",
+)
 @click.option("--batch", type=click.IntRange(1, 1024), default=16, show_default=True)
 @click.option("--once", is_flag=True, help="End when nothing is left to embed.")
 @click.option("--switch", is_flag=True, help="Embed the whole catalog again by this model.")
 @click.option("--requeue", is_flag=True, help="First give dead letters new attempts.")
-def work(**given: Any) -> None:
+def work(project: Path | None, **given: Any) -> None:
     """Embed the documents that wait in a PostgreSQL catalog's queue, till Ctrl-C or SIGTERM.
 
+    With PROJECT, a project's folder or file, its catalog-postgres system says which catalog and
+    which model, also one behind an endpoint.
     Several workers, on several machines, share a queue; docs/embedding-queue.md tells how.
     Documents that cannot be embedded, and a database that is down, give exit code 3.
     """
+    from searchmark.cli.queues import find_place
+    from searchmark.systems.logrecords import redacted_logs
     from searchmark.systems.redaction import redact_error
     from searchmark.systems.secrets import Secrets
 
     secrets = Secrets()
     try:
-        with _stopping() as stopping, progress_bar() as progress:
-            done = _work(_dsn(given["dsn"], secrets), given, secrets, stopping, progress)
+        with redacted_logs(secrets), _stopping() as stopping, progress_bar() as progress:
+            done = _work(find_place(project, given, secrets), given, stopping, progress)
     except SearchmarkError as error:
         raise redact_error(error, secrets) from None
     if stopping.number not in (0, signal.SIGTERM):
@@ -103,51 +121,65 @@ def _stopping() -> Iterator[Stopping]:
             signal.signal(number, handler)
 
 
-def _dsn(text: str | None, secrets: "Secrets") -> str:
-    from searchmark.systems.literals import literal_secret_problems
-    from searchmark.systems.postgres.dsn import catalog_dsn, expanded_dsn
-
-    for problem in literal_secret_problems(dsn=text):
-        raise InputError(f"--dsn: {problem.message}")
-    return expanded_dsn(catalog_dsn(text), secrets, key="--dsn")
-
-
 def _work(
-    dsn: str,
-    given: dict[str, Any],
-    secrets: "Secrets",
-    stopping: Stopping,
-    progress: "Progress",
+    place: "Place", given: Mapping[str, Any], stopping: Stopping, progress: "Progress"
 ) -> Done:
     try:
         from searchmark.retrieval.postgres import queue
         from searchmark.retrieval.postgres.connection import Database
         from searchmark.retrieval.postgres.migrating import check_migrated
-        from searchmark.retrieval.postgres.worker import Pace, adopt, work
+        from searchmark.retrieval.postgres.worker import Pace, Tally, work
     except ImportError:  # psycopg, its pool, or the libpq that it needs
         raise InputError("this needs psycopg", fix="pip install 'searchmark[postgres]'") from None
-    from searchmark.retrieval.encoders import load_encoder
-    from searchmark.retrieval.models import DEFAULT_MODEL
 
-    with Database(dsn, given["schema"]) as database:
+    once = given["once"]
+    pace = Pace(batch=given["batch"], drain=once, give_up_s=GIVE_UP_S if once else None)
+    redact = partial(place.context.secrets.excerpt, limit=queue.ERROR_CHARACTERS)
+    tell = _teller(progress)
+    with Database(place.dsn, place.schema) as database:
         with database.connection() as connection:
             check_migrated(connection, database.schema)  # making tables is the filler's business
-        encoder = load_encoder(given["model"] or DEFAULT_MODEL, precision=given["precision"])
-        with database.connection() as connection:
-            generation_id = adopt(connection, encoder, switch=given["switch"])
-            if given["requeue"]:
-                queue.requeue(connection, generation_id)
-        pace = Pace(
-            batch=given["batch"],
-            drain=given["once"],
-            give_up_s=GIVE_UP_S if given["once"] else None,
-        )
-        redact = partial(secrets.excerpt, limit=queue.ERROR_CHARACTERS)
-        tell = _teller(progress)
-        tally = work(database, encoder, stop=stopping.event, pace=pace, tell=tell, redact=redact)
-        with database.connection() as connection:
-            left = queue.counts(connection, generation_id)
-            return Done(tally, left, queue.last_dead(connection, generation_id))
+        with _model(place, database, stopping, once=once) as encoder:
+            if encoder is None:
+                return _done(database, None, Tally())
+            generation_id = _begin(database, encoder, given)
+            stop = stopping.event
+            tally = work(database, encoder, stop=stop, pace=pace, tell=tell, redact=redact)
+        return _done(database, generation_id, tally)
+
+
+def _model(
+    place: "Place", database: "Database", stopping: Stopping, *, once: bool
+) -> "AbstractContextManager[Encoder | None]":
+    """Open the model; an endpoint that is away is waited for, but not with --once."""
+    from searchmark.systems.catalog_encoder import await_model, open_model
+
+    asked = (place.name, place.config, place.context, database)
+    if once:
+        return open_model(*asked, may_be_away=False)
+    return await_model(*asked, stop=stopping.event)
+
+
+def _begin(database: "Database", encoder: "Encoder", given: Mapping[str, Any]) -> int:
+    """Return the number of the model's generation, after what is done with it first."""
+    from searchmark.retrieval.postgres.queue import requeue
+    from searchmark.retrieval.postgres.worker import adopt
+
+    with database.connection() as connection:
+        generation_id = adopt(connection, encoder, switch=given["switch"])
+        if given["requeue"]:
+            requeue(connection, generation_id)
+    return generation_id
+
+
+def _done(database: "Database", generation_id: int | None, tally: "Tally") -> Done:
+    """Count what is left of a generation, or else of the current one."""
+    from searchmark.retrieval.postgres.generations import current_id
+    from searchmark.retrieval.postgres.queue import counts, last_dead
+
+    with database.connection() as connection:
+        found = generation_id or current_id(connection) or 0
+        return Done(tally, counts(connection, found), last_dead(connection, found))
 
 
 def _teller(progress: "Progress") -> "Callable[[Tally, Counts], None]":

@@ -1,7 +1,8 @@
 """The model of a catalog in PostgreSQL: one that runs here, or one behind an endpoint."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 import numpy as np
 
-from searchmark.errors import SystemFailedError
+from searchmark.errors import OutsideError, SystemFailedError
 from searchmark.systems.embedding import (
     ALIKE,
     CLOCK,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from searchmark.retrieval.postgres.connection import Database
     from searchmark.retrieval.postgres.vectors import Sample
     from searchmark.retrieval.vectors import Floats, VectorCache
+
+_log = logging.getLogger(__name__)
 
 QUERY_RETRIES = 2
 """How often a query's vector is asked for again, where the system's calls are retried at all."""
@@ -58,19 +61,66 @@ class ModelConfig(Protocol):
 
 @contextmanager
 def open_model(
-    name: str, config: ModelConfig, context: Context, database: "Database"
+    name: str,
+    config: ModelConfig,
+    context: Context,
+    database: "Database",
+    *,
+    may_be_away: bool = True,
 ) -> "Iterator[Encoder]":
-    """Open a catalog's model; an endpoint may be away where the catalog has its vectors already."""
+    """Open a catalog's model; an endpoint may be away where the catalog has its vectors already.
+
+    Without `may_be_away` it has to answer in any case, and as it did when it made those vectors.
+    """
     if config.endpoint is None:
         yield open_encoder(config.model, context.folder, precision=config.precision)
         return
     calls = context.calls
     patient = replace(context, calls=msgspec.structs.replace(calls, timeout_s=None))
-    known = _dimension(database, config.endpoint)
+    known = _dimension(database, config.endpoint) if may_be_away else None
     with open_endpoint(name, config.endpoint, patient, dimension=known) as encoder:
         retries = min(calls.retries, QUERY_RETRIES)
         limit = (calls.timeout_s or PATIENCE_S) / (2 * (retries + 1))
-        yield Reached(encoder, database, retries=retries, limit_s=limit)
+        reached = Reached(encoder, database, retries=retries, limit_s=limit)
+        if not may_be_away:
+            reached.recognize()
+        yield reached
+
+
+@contextmanager
+def await_model(
+    name: str, config: ModelConfig, context: Context, database: "Database", *, stop: Event
+) -> "Iterator[Encoder | None]":
+    """Open a catalog's model as soon as it answers; give None where `stop` is set before that.
+
+    Who began to embed without it would use up the attempts of all documents that wait.
+    """
+    from searchmark.retrieval.postgres.worker import waits
+
+    with ExitStack() as stack:
+        opened, told = None, False
+        for wait in waits():
+            try:
+                model = open_model(name, config, context, database, may_be_away=False)
+                opened = stack.enter_context(model)
+                break
+            except OutsideError as error:
+                if not _may_pass(error):
+                    raise
+                if not told:
+                    _log.warning("%s; trying again", context.secrets.redact(str(error)))
+                told = True
+            if stop.wait(wait):
+                break
+        yield opened
+
+
+def _may_pass(error: OutsideError) -> bool:
+    """Tell whether waiting may help: the endpoint is away, or the database is."""
+    from searchmark.retrieval.postgres.worker import is_lost
+
+    failure = error if isinstance(error, SystemFailedError) else error.__cause__
+    return failure.retry if isinstance(failure, SystemFailedError) else is_lost(error)
 
 
 def _dimension(database: "Database", endpoint: EndpointConfig) -> int | None:
@@ -125,6 +175,10 @@ class Reached:
     def count_truncated(self, texts: Sequence[str]) -> int:
         """Return what the encoder says."""
         return self.inner.count_truncated(texts)
+
+    def recognize(self) -> None:
+        """Raise SystemFailedError where the endpoint is away, or is another model."""
+        self._recognize(self.inner)
 
     def _asked(self, encoder: EndpointEncoder, ask: "Callable[[], Floats]") -> "Floats":
         try:

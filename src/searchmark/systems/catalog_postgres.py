@@ -35,6 +35,7 @@ from searchmark.systems.literals import literal_secret_problems
 from searchmark.systems.policy import CallPolicy
 from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Answer, Context, Entry, Hit, Kind, Query, System
+from searchmark.systems.secrets import Secrets
 
 if TYPE_CHECKING:
     from searchmark.retrieval.encoders import Encoder
@@ -118,9 +119,7 @@ def open_catalog_postgres(name: str, config: Config, context: Context) -> Iterat
 
     layout = layout_of(config)
     _check(context.corpus, layout)
-    context.secrets.note_set(LIBPQ)
-    key = f"systems.{name}.dsn"
-    dsn = expanded_dsn(catalog_dsn(config.dsn), context.secrets, key=key)
+    dsn = address_of(config, context.secrets, key=f"systems.{name}.dsn")
     most = context.calls.concurrency + 2
     with (
         _schema(scratch_schema, dsn, config.schema) as schema,
@@ -154,6 +153,21 @@ def _schema(
         return
     with scratch(dsn) as schema:
         yield schema
+
+
+def placed(config: Config, *, dsn: str | None, schema: str | None) -> Config:
+    """Return a configuration with what a command line says of the database instead."""
+    for problem in literal_secret_problems(dsn=dsn):
+        raise InputError(f"--dsn: {problem.message}")
+    return msgspec.structs.replace(
+        config, dsn=catalog_dsn(dsn, config.dsn), schema=schema or config.schema
+    )
+
+
+def address_of(config: Config, secrets: Secrets, *, key: str) -> str:
+    """Return the database's address with its variables put in; `key` is where it was given."""
+    secrets.note_set(LIBPQ)
+    return expanded_dsn(catalog_dsn(config.dsn), secrets, key=key)
 
 
 def layout_of(config: Config) -> Layout:

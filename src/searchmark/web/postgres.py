@@ -15,12 +15,12 @@ from searchmark.systems.catalog_encoder import open_model
 from searchmark.systems.catalog_postgres import (
     CatalogSystem,
     Config,
+    address_of,
     documents_of,
     layout_of,
     open_catalog_postgres,
+    placed,
 )
-from searchmark.systems.literals import literal_secret_problems
-from searchmark.systems.postgres.dsn import LIBPQ, catalog_dsn, expanded_dsn
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.limits import Limits
@@ -63,8 +63,7 @@ def open_postgres(
     context = replace(context, calls=calls)
     if options.fill:
         key = "--dsn" if options.dsn else f"systems.{entry.name}.dsn"
-        context.secrets.note_set(LIBPQ)
-        dsn = expanded_dsn(config.dsn, context.secrets, key=key)
+        dsn = address_of(config, context.secrets, key=key)
         _fill(dsn, config, entry.name, context, say)
     with ExitStack() as stack:
         system = stack.enter_context(open_catalog_postgres(entry.name, config, context))
@@ -105,13 +104,7 @@ def configured(entry: Entry, options: PostgresCatalogOptions) -> Config:
     """Return a system's configuration with what the command line says instead."""
     config = entry.config
     assert isinstance(config, Config)
-    for problem in literal_secret_problems(dsn=options.dsn):
-        raise InputError(f"--dsn: {problem.message}")
-    config = msgspec.structs.replace(
-        config,
-        dsn=catalog_dsn(options.dsn, config.dsn),
-        schema=options.schema or config.schema,
-    )
+    config = placed(config, dsn=options.dsn, schema=options.schema)
     if options.fill and config.schema is None:
         raise InputError("--fill needs a schema to fill", fix="name one with --schema")
     return config

@@ -30,6 +30,8 @@ from searchmark.systems.catalog_postgres import documents_of
 from searchmark.systems.protocol import Context, Entry
 from searchmark.web.systems import open_system
 
+from .endpoints import Embedder
+
 DIMENSION = 24
 
 
@@ -222,3 +224,10 @@ def assert_equal(pair: Pair, text: str, limit: int = 20, offset: int = 0, **aske
     for found in server.found:
         wanted = None if asked.get("mode") == "bm25" else pair.best_text(found.doc_id, text)
         assert found.best_text == wanted
+
+
+@pytest.fixture
+def embedder(repository: Path) -> Iterator[Embedder]:
+    made = Embedder(repository / "benchmarks" / "embedder.py")
+    yield made
+    made.kill()

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event, get_ident
 from time import monotonic
@@ -257,20 +257,20 @@ class Worker:
 
     def _ask(self, question: Callable[[Connection], T]) -> T | None:
         """Ask the database until it answers; None where the worker is stopped while it is away."""
-        wait, since = self._pace.reconnect_s, monotonic()
-        while True:
+        since = monotonic()
+        for wait in waits(self._pace.reconnect_s):
             try:
                 with self._database.connection() as connection:
                     return question(connection)
             except OutsideError as error:
                 limit = self._pace.give_up_s
-                if not _is_lost(error) or (limit is not None and monotonic() - since > limit):
+                if not is_lost(error) or (limit is not None and monotonic() - since > limit):
                     raise
                 if wait == self._pace.reconnect_s:
                     _log.warning("%s; trying again", self._redact(str(error)))
             if self._stop.wait(wait):
-                return None
-            wait = min(2 * wait, 30.0)
+                break
+        return None
 
 
 def _checked(encoder: Encoder, texts: Sequence[str]) -> Floats:
@@ -290,7 +290,15 @@ def _checked(encoder: Encoder, texts: Sequence[str]) -> Floats:
     return vectors
 
 
-def _is_lost(error: OutsideError) -> bool:
+def waits(first_s: float = Pace().reconnect_s) -> Iterator[float]:
+    """Yield how long to wait for what is away: twice as long each time, up to 30 s."""
+    wait = first_s
+    while True:
+        yield wait
+        wait = min(2 * wait, 30.0)
+
+
+def is_lost(error: OutsideError) -> bool:
     """Tell whether the same question may be answered later: no connection, or a lock."""
     cause = error.__cause__
     return cause is None or isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
