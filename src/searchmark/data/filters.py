@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from searchmark.data.numerals import finite_number
 from searchmark.errors import InputError, nearest
 
 Scalar = str | int | float | bool
@@ -83,9 +84,11 @@ def as_number(value: Scalar) -> float | None:
     """Return a finite number, also from a text that is one; None for anything else."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, str):
+        return finite_number(value)
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return None
     return number if np.isfinite(number) else None
 

@@ -3,16 +3,23 @@
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from searchmark.data.numerals import finite_number, whole_number
 from searchmark.data.records import Records, read_records
 from searchmark.data.times import seconds
-from searchmark.errors import InputError
+from searchmark.errors import InputError, cut_line
 
 _LEAVE_OUT = "leave such rows out with 'where'"
+
+LAST_RANK = 2**31
+"""No list is longer."""
+
+_RANKS = f"ranks are whole numbers from 0 or 1 to {LAST_RANK:,}"
 
 
 class LogColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -174,7 +181,7 @@ def _key(log: _Rows, row: int, time: float | None, fold: bool) -> _Key:
     else:
         query = log.value("query", row)
         if not isinstance(query, str):
-            raise log.records.error(row, f"the query is {query!r}, not text", fix=_LEAVE_OUT)
+            raise log.records.error(row, f"the query is {_shown(query)}, not text", fix=_LEAVE_OUT)
         query = folded(query) if fold else query
     if isinstance(log.value("doc_id", row), list):
         return _Key(query, f"row {row}")
@@ -190,8 +197,12 @@ def _number(log: _Rows, row: int, name: str, read: Callable[[Any], float | None]
         return None
     found = read(value)
     if found is None:
-        raise log.records.error(row, f"the {name} {value!r} is none")
+        raise log.records.error(row, f"the {name} {_shown(value)} is none")
     return found
+
+
+def _shown(value: Any) -> str:
+    return cut_line(repr(value))
 
 
 def _id(log: _Rows, row: int, value: Any, what: str) -> str:
@@ -199,7 +210,7 @@ def _id(log: _Rows, row: int, value: Any, what: str) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    seen = "is missing" if value in (None, "") else f"is {value!r}, not text"
+    seen = "is missing" if value in (None, "") else f"is {_shown(value)}, not text"
     raise log.records.error(row, f"the {what} {seen}", fix=_LEAVE_OUT)
 
 
@@ -208,24 +219,30 @@ def _results(log: _Rows, row: int, offset: int) -> list[Placed]:
     value = log.value("doc_id", row)
     if isinstance(value, list):
         return [Placed(_id(log, row, v, "document id"), i, None) for i, v in enumerate(value, 1)]
-    rank = _whole(log.value("rank", row))
+    given = log.value("rank", row)
+    rank = _place(given)
     if rank is None or rank < offset:
-        shown = "is missing" if log.value("rank", row) is None else repr(log.value("rank", row))
-        raise log.records.error(row, f"the rank {shown}", fix="ranks are whole numbers from 0 or 1")
+        seen = "is missing" if given is None else f"{_shown(given)} is none"
+        raise log.records.error(row, f"the rank {seen}", fix=_RANKS)
     tokens = _number(log, row, "tokens", _amount)
     return [Placed(_id(log, row, value, "document id"), rank - offset + 1, tokens)]
 
 
-def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return int(value) if is_whole or (isinstance(value, float) and value.is_integer()) else None
+def _place(value: Any) -> int | None:
+    """Return a rank; None for what is none, or further down than any list goes."""
+    rank = whole_number(value) if isinstance(value, str) else value
+    if isinstance(rank, bool) or not isinstance(rank, int | float) or rank != rank:
+        return None
+    return int(rank) if 0 <= rank <= LAST_RANK and rank == int(rank) else None
 
 
 def _amount(value: Any) -> float | None:
+    if isinstance(value, str):
+        value = finite_number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
         return None
     return number if 0 <= number < float("inf") else None

@@ -11,12 +11,13 @@ import polars as pl
 
 from searchmark.data.columns import Source, Wanted, typed
 from searchmark.data.files import kind_of, text_lines, write_text_atomically
+from searchmark.data.numerals import finite_number
 from searchmark.data.qrels import DOC_COLUMNS, QUERY_COLUMNS
 from searchmark.data.rawtext import Irregular
 from searchmark.data.records import RECORD_KINDS, UNREADABLE, Records, read_parquet, read_records
 from searchmark.data.trec import parse_score, read_trec_run
 from searchmark.data.trecframe import read_regular
-from searchmark.errors import InputError
+from searchmark.errors import InputError, quoted
 
 PIECE = 1 << 19
 """Rows of a Parquet file that are read at a time."""
@@ -160,17 +161,20 @@ def _rank(value: Any, records: Records, row: int) -> int:
         rank = int(value)
         if -(2**63) <= rank < 2**63:
             return rank
-    raise records.error(row, f"the rank '{value}' is no integer", fix="ranks are whole numbers")
+    shown = quoted(str(value))
+    raise records.error(row, f"the rank {shown} is no integer", fix="ranks are whole numbers")
 
 
 def _tokens(value: Any, records: Records, row: int) -> float | None:
     """Return a result's tokens; none are known where the field is empty."""
     if value is None:
         return None
+    number: Any = finite_number(value) if isinstance(value, str) else value
     with suppress(TypeError, ValueError, OverflowError):
-        if not isinstance(value, bool) and 0 <= (tokens := float(value)) < float("inf"):
+        if not isinstance(number, bool) and 0 <= (tokens := float(number)) < float("inf"):
             return tokens
-    raise records.error(row, f"the tokens '{value}' are no number from 0 on", fix=_TOKENS_FIX)
+    shown = quoted(str(value))
+    raise records.error(row, f"the tokens {shown} are no number from 0 on", fix=_TOKENS_FIX)
 
 
 def _from_parquet(path: Path, name: str) -> Run:

@@ -3,6 +3,8 @@
 from datetime import UTC, date, datetime
 from typing import Any
 
+from searchmark.data.numerals import finite_number
+
 _LARGEST = 1e18
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14
 """From these numbers on (the year 5138 in either) the unit is a smaller one."""
@@ -37,6 +39,7 @@ def written(moment: float) -> str:
 
 def _parsed(text: str) -> datetime | float | None:
     try:
-        return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
+        number = None if text.startswith(("+", "-")) else finite_number(text)
+        return datetime.fromisoformat(text) if number is None else number
     except ValueError:
         return None

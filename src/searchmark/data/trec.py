@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from searchmark.data.files import text_lines
-from searchmark.errors import InputError
+from searchmark.errors import InputError, quoted
 
 
 class QrelsRows(NamedTuple):
@@ -92,7 +92,7 @@ def parse_grade(text: str, path: Path, line: int) -> int:
     """Return the integer grade, or say where it is none."""
     if not _INTEGER.fullmatch(text):
         raise InputError(
-            f"the grade '{text}' is no integer",
+            f"the grade {quoted(text)} is no integer",
             path=path,
             line=line,
             fix="grades are whole numbers; 0 or less means not relevant",
@@ -110,5 +110,5 @@ def parse_score(text: str, path: Path, line: int) -> float:
             fix="write a number, or leave the document out",
         )
     if not _NUMBER.fullmatch(text):
-        raise InputError(f"the score '{text}' is no number", path=path, line=line)
+        raise InputError(f"the score {quoted(text)} is no number", path=path, line=line)
     return float(text)

@@ -118,3 +118,8 @@ def test_numbers_in_texts(value: str | float | bool, number: float | None) -> No
 
 def test_a_number_too_large_is_none() -> None:
     assert as_number(10**400) is None
+
+
+@pytest.mark.parametrize("text", ["1_0", "\u0661"])
+def test_what_only_python_reads_as_a_number_is_a_text(text: str) -> None:
+    assert as_number(text) is None

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -154,9 +155,19 @@ def test_queries_may_be_brought_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"r": "first"}, r"log.jsonl:2: the rank 'first'; ranks are whole numbers"),
+        ({"r": "first"}, r"log.jsonl:2: the rank 'first' is none; ranks are whole numbers"),
         ({"r": None}, r"log.jsonl:2: the rank is missing"),
         ({"r": -1}, r"log.jsonl:2: the rank -1"),
+        ({"r": "9" * 5000}, r"log.jsonl:2: the rank '9{78}\u2026 is none; .* to 2,147,483,648$"),
+        ({"r": 10**30}, r"log.jsonl:2: the rank 10{30} is none; ranks are"),
+        ({"r": 1e300}, r"log.jsonl:2: the rank 1e\+300 is none; ranks are"),
+        ({"r": 2**31 + 1}, r"log.jsonl:2: the rank 2147483649 is none"),
+        ({"r": "1_0"}, r"log.jsonl:2: the rank '1_0' is none"),
+        ({"r": "\u0661"}, r"log.jsonl:2: the rank '\u0661' is none"),
+        ({"r": True}, r"log.jsonl:2: the rank True is none"),
+        ({"n": "1_0"}, r"log.jsonl:2: the tokens '1_0' is none"),
+        ({"n": True}, r"log.jsonl:2: the tokens True is none"),
+        ({"t": "\u0661"}, r"log.jsonl:2: the time '\u0661' is none"),
         ({"r": 1.5}, r"log.jsonl:2: the rank 1.5"),
         ({"d": None}, r"log.jsonl:2: the document id is missing; leave such rows out"),
         ({"d": 1.5}, r"log.jsonl:2: the document id is 1.5, not text"),
@@ -170,8 +181,9 @@ def test_what_is_wrong_is_told_with_its_line(
 ) -> None:
     first, second = rows("a: x y")
     log = write(tmp_path / "log.jsonl", [first, {**second, **change}])
+    columns = msgspec.structs.replace(COLUMNS, tokens="n" if "n" in change else None)
     with pytest.raises(InputError, match=told):
-        read_showings(log, COLUMNS)
+        read_showings(log, columns)
 
 
 @pytest.mark.parametrize(

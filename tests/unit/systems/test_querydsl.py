@@ -157,6 +157,7 @@ def test_an_explanation_is_a_tree_however_odd_it_comes() -> None:
     }
     assert reason(given) == Reason(3.0, "sum of:", (Reason(1.5, "a"), Reason(None, "")))
     assert reason(None) is None
+    assert reason({"value": 10**400}) == Reason(None, "")  # JSON that no double can hold
     deep: dict[str, Any] = {"value": 1}
     for _ in range(5000):
         deep = {"value": 1, "details": [deep]}

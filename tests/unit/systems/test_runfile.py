@@ -132,7 +132,7 @@ def test_tokens_of_a_run_are_read(tmp_path: Path, kind: str) -> None:
     assert ask(tmp_path, Config(path=path.name), Query("p", "")).hits == (Hit("x", 3.0, None),)
 
 
-@pytest.mark.parametrize("tokens", ["-1", "many", "nan", "inf"])
+@pytest.mark.parametrize("tokens", ["-1", "many", "nan", "inf", "1_0", "\u0661"])
 def test_tokens_that_are_none_are_told_with_their_line(tmp_path: Path, tokens: str) -> None:
     (tmp_path / "run.csv").write_text(f"query_id,doc_id,score,tokens\nq,x,1,5\nq,y,1,{tokens}\n")
     with pytest.raises(InputError, match=rf"run.csv:3: the tokens '{tokens}' are no number"):

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, Protocol
 
 import msgspec
 
+from searchmark.data.numerals import finite_number
 from searchmark.errors import SystemFailedError
 from searchmark.systems.command.matching import Found, Matching
 from searchmark.systems.protocol import Answer, Hit
@@ -140,11 +140,8 @@ def _number(text: str | None, i: int, group: str) -> float | None:
     """Return the number of a group; one that took no part in the match says nothing."""
     if text is None:
         return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not isfinite(number):
+    number = finite_number(text)
+    if number is None:
         raise SystemFailedError(f"result {i} has '{text[:40]}' as its {group}, which is no number")
     return number
 

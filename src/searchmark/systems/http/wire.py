@@ -23,6 +23,7 @@ from urllib3.exceptions import (
     TimeoutError,
 )
 
+from searchmark.data.numerals import whole_number
 from searchmark.errors import SystemFailedError, SystemTimeoutError, described
 from searchmark.systems.http.address import address_problem
 from searchmark.systems.http.body import raw, unpacked
@@ -118,7 +119,7 @@ class Wire:
                 "for; make the server send gzip or plain JSON"
             )
         declared = response.headers.get("Content-Length", "")
-        if declared.isdecimal() and int(declared) > self.max_bytes:
+        if (whole_number(declared) or 0) > self.max_bytes:
             raise self._too_long(request)
         pieces = raw(response)
         if packing in ("gzip", "x-gzip"):

@@ -47,4 +47,7 @@ def of_document(doc_id: str, k: int, document: Any) -> Explanation:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number that no double can be
+        return None

@@ -119,6 +119,8 @@ def test_groups_of_a_pattern_are_id_score_and_tokens(text_output: TextOf) -> Non
         (r"^(\d*)x", b"1x\nx", "result 2 has no id"),
         (r"^(?P<id>\w) (?P<score>\S+)", b"a 1\nb nan", "result 2 has 'nan' as its score"),
         (r"^(?P<id>\w) (?P<score>\S+)", b"a one", "'one' as its score"),
+        (r"^(?P<id>\w) (?P<score>\S+)", b"a 1_0", "'1_0' as its score"),
+        (r"^(?P<id>\w) (?P<score>\S+)", "a \u0661".encode(), "'\u0661' as its score"),
         (r"^(?P<id>\w) (?P<tokens>\S+)", b"a inf", "'inf' as its tokens"),
     ],
 )
