@@ -1,6 +1,6 @@
 """``searchmark.evaluate``: judgments and runs in, numbers out, with what they rest on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from searchmark.errors import InputError, nearest
+from searchmark.errors import InputError, nearest, quoted
 from searchmark.measures.notation import parse_measure, parse_measures
 from searchmark.measures.score import Column, columns_of, summarize_columns
 from searchmark.measures.summary import Counts, Evaluation, SystemScores
@@ -55,6 +55,7 @@ class Result:
             digests={},
             counts=self.counts,
             bands=self.bands,
+            notes=tuple(unanswered(self.hits)),
         )
 
     @cached_property
@@ -314,7 +315,8 @@ def compared(
             raise InputError(f"no run is called '{name}'", fix=nearest(name, hits))
     chosen = {n: h for n, h in hits.items() if not systems or n in (*systems, reference)}
     result = evaluate_files(chosen, measures, ties=False)
-    return compare_all(result.evaluation, reference=reference, settings=settings)
+    family = compare_all(result.evaluation, reference=reference, settings=settings)
+    return replace(family, notes=(*family.notes, *unanswered(chosen)))
 
 
 def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -335,6 +337,15 @@ def summarized(
     columns = {name: columns_of(found, measures) for name, found in hits.items()}
     scores = (summarize_columns(name, found, columns[name]) for name, found in hits.items())
     return Result(tuple(scores), tuple(measures), profile, hits, columns, with_bands=ties)
+
+
+def unanswered(hits: "Mapping[str, Hits]") -> Iterator[str]:
+    """Tell of runs with none of the queries: their values, 0 by some conventions, say nothing."""
+    for name, found in hits.items():
+        if not found.answered.any():
+            n, first = found.judged.n_queries, quoted(found.judged.query_ids[0])
+            what = f"none of the {n} judged queries, such as {first}" if n > 1 else f"no {first}"
+            yield f"{name} holds {what}: its values measure nothing; compare the ids of queries."
 
 
 def count(hits: "Hits") -> Counts:

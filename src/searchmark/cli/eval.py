@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli.output import digits_option, format_option, look
+from searchmark.cli.output import digits_option, format_option, look, mind
 
 if TYPE_CHECKING:
     from searchmark.measures.trec import TrecOptions
@@ -94,6 +94,7 @@ def evaluate(qrels: Path, runs: tuple[Path, ...], form: str, digits: int, **give
     )
     text = evaluation_text(result.evaluation, form, per_query=given["per_query"], look=look(digits))
     click.echo(text, nl=False)
+    mind(result.evaluation.notes, form)
 
 
 def _split(measures: Sequence[str]) -> list[str]:

@@ -164,3 +164,35 @@ def test_trec_with_every_switch_and_two_queries_unanswered(
     assert call("--trec", *switches, folder / "qrels.txt", part) == 0
     expected = gzip.decompress((folder / "out.part.all_trec.q.c.l2.M20.txt.gz").read_bytes())
     assert capsys.readouterr().out == expected.decode()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *(["--format", form] for form in ("terminal", "markdown", "json", "csv")),
+        ["--profile", "graded", "--format", "csv"],
+        ["-c", "--format", "csv"],
+    ],
+)
+def test_a_run_with_none_of_the_queries_is_never_a_plain_zero(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    _, run = files
+    told = "tag holds none of the 3 judged queries, such as 'q1': its values measure nothing"
+    assert call(*files, *more) == 0
+    found = capsys.readouterr()
+    assert told not in " ".join((found.out + found.err).split())
+    run.write_text(RUN.replace("q", "Q"))
+    assert call(*files, *more) == 0
+    found = capsys.readouterr()
+    assert told in " ".join((found.out + found.err).split())
+
+
+def test_a_comparison_tells_of_a_run_with_none_of_the_queries(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = files[1].with_name("other.txt")
+    other.write_text(RUN.replace("q", "Q").replace("tag", "other"))
+    with pytest.raises(SystemExit):
+        main(["compare", *map(str, files), str(other)])
+    assert "other holds none of the 3 judged queries" in capsys.readouterr().out
