@@ -38,7 +38,7 @@ def test_the_notes_tell_what_the_figures_hide(experiment: Experiment) -> None:
     assert "RR cannot pass 0.866667 on this query set: 2 of 15 queries have no answer" in notes
     assert "dense-only 0.000 (0 of 2), fused 0.000 (0 of 2)" in notes
     assert "Category adversarial: nDCG@10 is 0.710 in every system" in notes
-    assert "weather-forecast-stuffed (grade 1) above" in notes
+    assert "weather-forecast-stuffed' (grade 1) above" in notes
 
 
 def test_the_adversarial_query_is_the_hand_worked_value_everywhere(
