@@ -305,7 +305,7 @@ def test_what_is_wrong_with_the_place_is_told(postgres_server: PostgresServer) -
     assert ended(empty) == (
         2,
         "searchmark: error: the schema 'nothing_here' holds no catalog; name one that does, or "
-        "fill it: searchmark serve --api --fill\n",
+        "fill it: searchmark serve --api PROJECT --schema nothing_here --fill\n",
     )
     down = command(dsn="postgresql://u:tulips4you@127.0.0.1:1/x", schema="s")
     code, said = ended(down)

@@ -139,7 +139,8 @@ def _from_records(path: Path, name: str | None) -> Run:
 
 def _scores(records: Records, ranks: list[int] | None) -> list[float]:
     column = records.find(*SCORE_COLUMNS)
-    if column is not None:
+    is_empty = column is not None and all(v is None or v == "" for v in records.columns[column])
+    if column is not None and not (is_empty and ranks is not None):
         return records.parsed(column, parse_score)
     if ranks is None:
         records.require("score", *SCORE_COLUMNS, "rank")
@@ -179,7 +180,7 @@ def _tokens(value: Any, records: Records, row: int) -> float | None:
 
 def _from_parquet(path: Path, name: str) -> Run:
     file = read_parquet(path)
-    frame = _typed(file, run_columns(path, file.columns), path)
+    frame = _typed(file, _filled_columns(path, file), path)
     if (column := _tokens_column(path, file.columns)) is not None:
         frame = frame.with_columns(_tokens_of(file[column], path))
     is_nan = frame["score"].is_nan()
@@ -223,6 +224,17 @@ def run_columns(path: Path, names: Sequence[str]) -> list[Wanted]:
     elif rank is None:
         found.require("score", *SCORE_COLUMNS, "rank")
     return wanted
+
+
+def _filled_columns(path: Path, file: pl.DataFrame) -> list[Wanted]:
+    """Return a run's columns, without scores where there are ranks and no score is given."""
+    wanted = run_columns(path, file.columns)
+    has_rank = any(w.name == "rank" for w in wanted)
+    return [
+        w
+        for w in wanted
+        if w.name != "score" or not has_rank or file[w.column].null_count() < file.height
+    ]
 
 
 def _typed(table: pl.DataFrame, wanted: Sequence[Wanted], path: Path) -> pl.DataFrame:

@@ -1,8 +1,10 @@
 """Compared systems as a table with a drawn interval, and as sentences."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
+from searchmark.measures.notation import parse_measure
 from searchmark.reports.evaluation import noted
 from searchmark.reports.table import Cell, Table, listed
 
@@ -132,10 +134,19 @@ def _with_delta(c: "Comparison") -> str:
 def _with_p(c: "Comparison") -> str:
     """Return a difference that cannot be told from chance, and what could be."""
     is_seen = c.detectable is None or abs(c.delta or 0.0) >= c.detectable
-    seen = "" if is_seen else f"; one under {c.detectable:.3f} goes unseen here"
+    seen = "" if is_seen else f"; {_unseen(c)}"
     p = "" if c.p_adjusted is None else f", p {_equals(c.p_adjusted)}"
     note = f"; {c.note}" if c.note and c.note != c.interval_note else ""
     return f"{c.measure} ({c.delta:+.4f}{p}{seen}{note})"
+
+
+def _unseen(c: "Comparison") -> str:
+    """Return what so few queries cannot show; of a measure that ends below that, it is anything."""
+    spec = parse_measure(c.measure).spec
+    widest = inf if spec.low is None or spec.high is None else spec.high - spec.low
+    if (c.detectable or 0.0) >= widest:
+        return "no difference could be seen here"
+    return f"one under {c.detectable:.3f} goes unseen here"
 
 
 def _equals(p: float) -> str:

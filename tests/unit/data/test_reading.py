@@ -323,3 +323,21 @@ def test_regular_text_is_scored_without_polars(tmp_path: Path) -> None:
     )
     # a stands third in q1, behind x of the same score, and first in q2
     assert done.stdout == "[0.3333333333333333, 1.0]\n[]\n"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
+def test_a_rank_counts_where_the_column_of_scores_is_empty(tmp_path: Path, kind: str) -> None:
+    rows = {"query_id": ["q1", "q1", "q2"], "doc_id": ["c", "a", "a"], "rank": [2, 1, 1]}
+    path = tmp_path / f"own.{kind}"
+    frame = pl.DataFrame({**rows, "score": pl.Series([None] * 3, dtype=pl.Float64)})
+    write = {
+        "parquet": frame.write_parquet, "csv": frame.write_csv, "jsonl": frame.write_ndjson
+    }[kind]  # fmt: skip
+    write(path)
+    wanted = [("q1", "a", 1), ("q1", "c", 2), ("q2", "a", 1)]
+    assert sorted(ranks(find_hits(read_run(path), JUDGED))) == wanted
+    assert sorted(ranks(hits_in_file(path, JUDGED)[1])) == wanted
+    path = tmp_path / "some.parquet"
+    frame.with_columns(score=pl.Series([1.0, None, None])).write_parquet(path)
+    with pytest.raises(InputError, match="score"):  # one score that is there makes the others lack
+        read_run(path)

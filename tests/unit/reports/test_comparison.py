@@ -164,6 +164,24 @@ def test_it_says_in_words_what_can_be_trusted() -> None:
     assert text.index("fused is better") < text.index("may be chance")
 
 
+def test_what_no_difference_can_be_is_not_told_as_one() -> None:
+    """Two queries would show 3.014; nDCG ends at 1, and sizes of answers end nowhere."""
+    unsure = {"delta": 0.2, "p": 0.5, "p_adjusted": 0.5, "low": -0.1, "high": 0.5}
+    told = {
+        measure: comparison_text(
+            Family(
+                comparisons=(comparison(measure=measure, detectable=size, **unsure),),
+                correction="none", alpha=0.05, sentence="One.",
+            ),
+            "terminal", Look(width=400),
+        )
+        for measure, size in (("nDCG@10", 3.014), ("nDCG@5", 0.9), ("num_ret", 3.014))
+    }  # fmt: skip
+    assert "p = 0.500; no difference could be seen here)" in told["nDCG@10"]
+    assert "one under 0.900 goes unseen here" in told["nDCG@5"]
+    assert "one under 3.014 goes unseen here" in told["num_ret"]
+
+
 def test_measures_of_one_pair_share_a_sentence() -> None:
     other = comparison(measure="RR", delta=0.2)
     worse = comparison(measure="P@5", delta=-0.2)

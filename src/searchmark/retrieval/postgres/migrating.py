@@ -85,7 +85,8 @@ def check_migrated(connection: Connection, schema: str) -> None:
     if not has_versions(connection, schema):
         raise InputError(
             f"the schema '{schema}' holds no catalog",
-            fix="name one that does, or fill it: searchmark serve --api --fill",
+            fix="name one that does, or fill it: searchmark serve --api PROJECT --schema "
+            f"{schema} --fill",
         )
     wanted = migrations()
     missing = {one.version for one in wanted} - _checked(connection, schema, wanted)
