@@ -2,9 +2,11 @@
 
 import os
 import platform
+import re
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -16,7 +18,7 @@ HEADS = ("what", "found", "state", "what to do")
 BROKEN = ("MISSING", "BROKEN")
 """States, in capitals, of what nothing works without."""
 
-MODULES = {"pystemmer": "Stemmer"}
+MODULES = {"pystemmer": "Stemmer", "opensearch-py": "opensearchpy"}
 """Packages whose module is not called as they are."""
 
 Row = tuple[str, str, str, str]
@@ -69,19 +71,21 @@ def _dependencies() -> list[Row]:
         declared = requires("searchmark") or []
     except PackageNotFoundError:
         return [("dependencies", "-", "unknown", "pip install the folder that this runs from")]
-    return [_dependency(*_name_and_extra(text)) for text in declared]
+    return [_dependency(*_asked_and_extra(text)) for text in declared]
 
 
-def _name_and_extra(declared: str) -> tuple[str, str | None]:
+def _asked_and_extra(declared: str) -> tuple[str, str | None]:
+    """Return what pip is asked for, with extras of its own, and the extra that asks for it."""
     requirement, _, marker = declared.partition(";")
-    name = requirement.split(">")[0].split("=")[0].split("<")[0].strip()
-    return name, marker.split("extra ==")[1].strip(" '\"") if "extra ==" in marker else None
+    extra = re.search(r"""\bextra\s*==\s*["']([^"']+)""", marker)
+    return re.split(r"[\s<>=!~(]", requirement.strip())[0], extra[1] if extra else None
 
 
-def _dependency(name: str, extra: str | None) -> Row:
+def _dependency(asked: str, extra: str | None) -> Row:
     """Look a package up, and import it: one that is installed may still not load."""
+    name = asked.partition("[")[0]
     label = f"{name} [{extra}]" if extra else name
-    get = f"pip install {name}"
+    get = f"pip install {quote(asked)}"  # brackets mean something to a shell
     try:
         found = version(name)
     except PackageNotFoundError:

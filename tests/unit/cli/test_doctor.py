@@ -1,6 +1,8 @@
 """``searchmark doctor`` where something is missing, which is when it is called."""
 
 import json
+import re
+import tomllib
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as real_version
 from pathlib import Path
@@ -49,6 +51,48 @@ def test_everything_declared_is_looked_up(
         "state": "-",
         "what to do": "searchmark init",
     }
+
+
+def test_what_is_installed_of_an_extra_is_neither_missing_nor_broken(
+    capsys: pytest.CaptureFixture[str], repository: Path
+) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert call("--format", "json") == 0
+    found = rows(capsys)
+    asked = [(extra, text) for extra, texts in extras.items() for text in texts]
+    for extra, requirement in asked:
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)[0]  # type: ignore[index]
+        row = found[f"{re.sub('[-_.]+', '-', name).lower()} [{extra}]"]
+        try:
+            expected = (real_version(name), "ok")
+        except PackageNotFoundError:
+            expected = ("-", "missing")
+        assert (row["found"], row["state"]) == expected, row
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked", "extra"),
+    [
+        ("click>=8.2", "click", None),
+        ("elasticsearch<10,>=8.12; extra == 'elasticsearch'", "elasticsearch", "elasticsearch"),
+        ('psycopg[binary]>=3.2 ; extra == "postgres"', "psycopg[binary]", "postgres"),
+        ("a (>=1) ; python_version < '4' and extra == 'b'", "a", "b"),
+        ("a~=1; python_version < '4'", "a", None),
+        ("a!=1", "a", None),
+    ],
+)
+def test_a_requirement_is_taken_apart(declared: str, asked: str, extra: str | None) -> None:
+    assert doctor._asked_and_extra(declared) == (asked, extra)
+
+
+def test_what_to_do_can_be_pasted_into_a_shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "psycopg")
+    assert call("--format", "json") == 0
+    row = rows(capsys)["psycopg [postgres]"]
+    assert (row["state"], row["what to do"]) == ("missing", "pip install 'psycopg[binary]'")
 
 
 def test_a_missing_extra_is_told_with_how_to_get_it(
