@@ -41,7 +41,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridSystem:
-    """Reciprocal rank fusion; `partial` is set when an arm failed or answered partially."""
+    """Reciprocal rank fusion.
+
+    `partial` is set when an arm failed, answered partially, or is a run file without the query.
+    """
 
     name: str
     catalog: Catalog
@@ -65,9 +68,11 @@ class HybridSystem:
         if not given:
             why = next(failure_text(a) for a in answers if isinstance(a, Exception))
             raise SystemFailedError(f"every arm of '{self.name}' failed: {why}")
+        if not any(a.is_given for a in given):
+            return Answer((), partial=len(given) < len(answers), is_given=False)
         fused = reciprocal_rank_fusion([self._rows(a, mask) for a in given], k=self.config.k)
-        partial = len(given) < len(answers) or any(a.partial for a in given)
-        return self.catalog.answer(fused, k, partial=partial)
+        is_whole = len(given) == len(answers) and all(a.is_given and not a.partial for a in given)
+        return self.catalog.answer(fused, k, partial=not is_whole)
 
     def _ask(self, arm: System, query: Query, depth: int) -> Answer | Exception:
         """Ask one arm; what it raises is returned, so that the others still answer.
