@@ -43,7 +43,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class HybridSystem:
     """Reciprocal rank fusion.
 
-    `partial` is set when an arm failed, answered partially, or is a run file without the query.
+    `partial` is set when an arm failed or answered partially. A run file without the query found
+    nothing for it, as such files leave out what has no results; where none has it, it is missing.
     """
 
     name: str
@@ -71,8 +72,8 @@ class HybridSystem:
         if not any(a.is_given for a in given):
             return Answer((), partial=len(given) < len(answers), is_given=False)
         fused = reciprocal_rank_fusion([self._rows(a, mask) for a in given], k=self.config.k)
-        is_whole = len(given) == len(answers) and all(a.is_given and not a.partial for a in given)
-        return self.catalog.answer(fused, k, partial=not is_whole)
+        partial = len(given) < len(answers) or any(a.partial for a in given)
+        return self.catalog.answer(fused, k, partial=partial)
 
     def _ask(self, arm: System, query: Query, depth: int) -> Answer | Exception:
         """Ask one arm; what it raises is returned, so that the others still answer.
