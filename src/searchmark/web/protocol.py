@@ -71,6 +71,7 @@ class JsonProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, and make room where there is none."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # a client is waited for from the first byte
         self.idle_since = self.loop.time()
         self._watch()
         if len(self.connections) > most_open():
@@ -104,7 +105,7 @@ class JsonProtocol(H11Protocol):
             self.transport.close()
 
     def pause_writing(self) -> None:
-        """Give a client that does not read a time."""
+        """Give a client that does not read a time; it runs on where the connection is closing."""
         super().pause_writing()
         self._unread = self.loop.call_later(READ_S, self.transport.abort)
 
@@ -113,6 +114,7 @@ class JsonProtocol(H11Protocol):
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
+            self._unread = None
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request."""
@@ -147,18 +149,13 @@ class JsonProtocol(H11Protocol):
         self._coming = None
         if self.transport.is_closing() or self._is_refused:
             return
-        is_begun = bool(self.conn.trailing_data[0]) if self.is_idle else not self._is_answered
-        if not is_begun:
+        if self.is_idle and not self.conn.trailing_data[0]:
             self.transport.close()
             return
         if not self.is_idle:
             self.cycle.disconnected = True  # whoever answers it writes to nobody
             self.cycle.message_event.set()
         self._refuse(408, f"the request was not whole within {REQUEST_S:g} s")
-
-    @property
-    def _is_answered(self) -> bool:
-        return self.cycle is not None and self.cycle.response_started
 
     def _make_room(self) -> None:
         """Close the connection that has held no whole request for the longest time."""
@@ -174,7 +171,17 @@ class JsonProtocol(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()
             return
-        body = as_json({"error": sentence})
+        try:
+            self.transport.write(self._refusal(status, as_json({"error": sentence})))
+            self.transport.write_eof()
+        except (h11.LocalProtocolError, OSError):  # there is nobody to tell, or no way to
+            self.transport.abort()
+            return
+        self._is_refused = True
+        self.loop.call_later(DRAINED_S, self.transport.close)
+
+    def _refusal(self, status: int, body: bytes) -> bytes:
+        """Return an answer with an error as it goes over the wire; to HEAD without its body."""
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
@@ -183,13 +190,10 @@ class JsonProtocol(H11Protocol):
         if status == 503:
             headers.append((b"retry-after", b"1"))
         reason = http.HTTPStatus(status).phrase.encode()
+        is_head = not self.is_idle and self.cycle.scope["method"] == "HEAD"
         parts = (
             h11.Response(status_code=status, headers=headers, reason=reason),
-            h11.Data(data=body),
+            h11.Data(data=b"" if is_head else body),
             h11.EndOfMessage(),
         )
-        for part in parts:
-            self.transport.write(self.conn.send(part) or b"")
-        self._is_refused = True
-        self.transport.write_eof()
-        self.loop.call_later(DRAINED_S, self.transport.close)
+        return b"".join(self.conn.send(part) or b"" for part in parts)

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
+import h11
+
 from searchmark.web import protocol
+from searchmark.web.answers import as_json
 from searchmark.web.front import Front, Receive, Scope, Send
 from searchmark.web.limits import Limits
 from searchmark.web.running import Server, bind, server_of
@@ -42,11 +46,11 @@ class Served:
     """A running server and what its clients do."""
 
     def __init__(self, app: App, server: Server, port: int) -> None:
-        self.app, self.server, self._port = app, server, port
+        self.app, self.server, self.address = app, server, ("127.0.0.1", port)
         self._clients: list[asyncio.StreamWriter] = []
 
     async def client(self, sent: bytes = b"") -> Client:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = await asyncio.open_connection(*self.address)
         self._clients.append(writer)
         writer.write(sent)
         await writer.drain()
@@ -57,6 +61,15 @@ class Served:
         for writer in self._clients:
             writer.transport.abort()
         await asyncio.sleep(0.01)
+
+    @property
+    def connections(self) -> list[Any]:
+        """All that are open, as the server has them."""
+        return list(self.server.server_state.connections)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        while not holds():
+            await asyncio.sleep(0.01)
 
     async def ask(self, path: int = 1) -> tuple[int, Any, bytes]:
         return await answer(await self.client(WHOLE % path))
@@ -78,10 +91,14 @@ async def ended(client: Client) -> bytes:
         return b""
 
 
-def run(script: Callable[[Served], Awaitable[None]]) -> None:
+def run(script: Callable[[Served], Awaitable[None]], *, buffered: int | None = None) -> None:
+    """Run a script; `buffered` bytes or so is all that the system keeps of what is sent."""
+
     async def main() -> None:
         app = App()
         with bind("127.0.0.1", 0) as bound:
+            if buffered is not None:
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffered)
             server = server_of(Front(app, Limits(per_second=0)))
             serving = asyncio.create_task(server.serve([bound]))
             while not server.started:
@@ -119,6 +136,61 @@ def test_a_request_that_does_not_come_is_told_and_ended(sent: bytes) -> None:
         assert served.app.n_begun == 0
 
     run(script)
+
+
+def head_of(raw: bytes) -> tuple[int, dict[str, str]]:
+    """Return status and headers of an answer that is all head."""
+    head, end, rest = raw.lower().partition(b"\r\n\r\n")
+    assert (end, rest) == (b"\r\n\r\n", b"")
+    first, *lines = head.decode().split("\r\n")
+    return int(first.split()[1]), dict(line.split(": ", 1) for line in lines)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("behind", "status", "sentence"),
+    [
+        (b"", 408, "the request was not whole within 0.2 s"),
+        (b"3\r\nabc\r\n", 408, "the request was not whole within 0.2 s"),
+        (b"zz\r\n", 400, protocol.NO_HTTP),
+    ],
+)
+def test_who_asks_for_the_head_is_refused_with_a_head(
+    behind: bytes, status: int, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def script(served: Served) -> None:
+        client = await served.client(CHUNKED.replace(b"GET", b"HEAD") + behind)
+        got, headers = head_of(await ended(client))
+        assert got == status
+        assert int(headers["content-length"]) == len(as_json({"error": sentence}))
+        assert headers["connection"] == "close"
+        await served.until(lambda: not served.connections)
+
+    run(script)
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("sent", [HALF, CHUNKED, CHUNKED + b"zz\r\n", b"\0\r\n\r\n"])
+@pytest.mark.parametrize("broken", ["h11", "socket"])
+def test_a_refusal_that_cannot_be_sent_ends_the_connection(
+    sent: bytes,
+    broken: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def raised(*given: object) -> None:
+        raise h11.LocalProtocolError("no") if broken == "h11" else OSError(errno.ENOTCONN, "no")
+
+    of = h11.Connection if broken == "h11" else asyncio.selector_events._SelectorSocketTransport  # type: ignore[attr-defined]
+    monkeypatch.setattr(of, "send" if broken == "h11" else "write_eof", raised)
+
+    async def script(served: Served) -> None:
+        await ended(await served.client(sent))
+        await served.until(lambda: not served.connections)
+
+    run(script)
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
 @pytest.mark.usefixtures("impatient")
@@ -194,6 +266,47 @@ def test_who_does_not_read_is_left() -> None:
         client[1].transport.pause_reading()  # type: ignore[attr-defined]
         while served.app.n_begun == 0 or served.server.server_state.connections:
             await asyncio.sleep(0.02)
+
+    run(script)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("head", [WHOLE % 1, (WHOLE[:-2] + b"Connection: close\r\n\r\n") % 1])
+def test_who_does_not_read_a_short_rest_is_left_too(head: bytes) -> None:
+    async def script(served: Served) -> None:
+        served.app.answer = b"x" * 40_000  # less than the 65,536 that asyncio takes in any case
+        reading = socket.socket()
+        with reading:
+            reading.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            reading.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(reading, served.address)
+            await served.until(lambda: served.connections)
+            (one,) = served.connections
+            reading.sendall(head)
+            await served.until(lambda: one.is_idle and one.cycle)
+            assert 0 < one.transport.get_write_buffer_size() < 40_000
+            await served.until(lambda: not served.connections)
+
+    run(script, buffered=4096)
+
+
+def test_who_reads_on_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "READ_S", 1.0)
+
+    async def script(served: Served) -> None:
+        served.app.answer = json.dumps("x" * 8_000_000).encode()
+        client = await served.client()
+        client[1].transport.pause_reading()  # type: ignore[attr-defined]
+        client[1].write(WHOLE % 1)
+        await served.until(lambda: served.connections)
+        (one,) = served.connections
+        await served.until(one.transport.get_write_buffer_size)
+        client[1].transport.resume_reading()  # type: ignore[attr-defined]
+        assert (await answer(client))[0] == 200
+        await asyncio.sleep(1.2)  # longer than one that does not read is kept
+        served.app.answer = b""
+        client[1].write(WHOLE % 2)
+        assert (await answer(client))[:2] == (200, "/2")
 
     run(script)
 
