@@ -237,22 +237,44 @@ def test_pages_in_a_circle_end(
     assert "page 2 of the listing leads back" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("behaves", "told"),
-    [
-        ("empty", "page 3 of the listing has no entries, and names another page to follow; does"),
-        ("repeated", "page 3 of the listing brings no new entry, and names another page to follow"),
-    ],
-)
+def pages_of(*pages: tuple[list[str], str | None]) -> Callable[[str], tuple[int, Any]]:
+    """Return a listing: the first page, then the one that the cursor `c1`, `c2`... names."""
+
+    def listing(cursor: str) -> tuple[int, Any]:
+        ids, following = pages[int(cursor.removeprefix("c") or 0)]
+        shown = [{"resource": i, "title": i} for i in ids]
+        return 200, {"resources": shown, "nextCursor": following}
+
+    return listing
+
+
+def test_an_empty_page_that_names_a_cursor_is_not_the_last(address: str, catalog: Catalog) -> None:
+    catalog.list = pages_of((["a"], "c1"), ([], "c2"), (["b"], None))  # type: ignore[method-assign]
+    assert call(address) == 0
+    assert history()[0]["catalog"]["n_entries"] == 2
+
+
+def test_two_pages_that_name_each_other_end(
+    address: str, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = pages_of((["a"], "c1"), (["b"], "c2"), (["c"], "c1"))
+    catalog.list = pages  # type: ignore[method-assign]
+    assert call(address) == 3
+    assert "page 3 of the listing leads back to one before it; " in capsys.readouterr().err
+    assert history() == []
+
+
+@pytest.mark.parametrize("behaves", ["empty", "repeated", "by turns"])
 def test_pages_that_bring_nothing_new_end_under_ever_new_cursors(
-    address: str, catalog: Catalog, behaves: str, told: str, capsys: pytest.CaptureFixture[str]
+    address: str, catalog: Catalog, behaves: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = []
 
     def endless(cursor: str) -> tuple[int, Any]:
         asked.append(cursor)
-        n = len(asked)
-        entries = [{"resource": f"e{min(n, 2)}", "title": "a"}]  # e1, then e2 for ever
+        n = len(asked)  # e1, then e2 for ever, or e1 and e2 by turns
+        last = 2 - n % 2 if behaves == "by turns" else min(n, 2)
+        entries = [{"resource": f"e{last}", "title": "a"}]
         shown = [] if behaves == "empty" and n > 2 else entries
         # bounded here, so that a program that goes on fails the test and does not hang it
         return 200, {"resources": shown, "nextCursor": f"c{n}" if n < 50 else None}
@@ -260,9 +282,40 @@ def test_pages_that_bring_nothing_new_end_under_ever_new_cursors(
     catalog.list = endless  # type: ignore[method-assign]
     assert call(address) == 3
     found = capsys.readouterr().err
-    assert told in found and found.count("\n") == 1
-    assert len(asked) == 3
+    assert "pages 3 to 12 of the listing bring no new entry, and name another page to" in found
+    assert found.count("\n") == 1
+    assert len(asked) == 12
     assert history() == []
+
+
+def test_a_server_that_does_not_know_the_offset_is_refused_at_its_second_page(
+    address: str, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog.stuck, catalog.page = True, 4
+    Path("api.toml").write_text(
+        f"""
+        [search]
+        preset = "searchmark"
+        base = "{address}"
+        [listing]
+        url = "{address}/numbered"
+        params = {{ from = "{{offset}}" }}
+        entries = "items"
+        id = "resource"
+        total = "n"
+        """
+    )
+    # three pages of four would be the total of 12, and hold four entries
+    assert call("api.toml") == 3
+    assert "page 2 of the listing leads back to one before it; " in capsys.readouterr().err
+
+
+def test_only_pages_in_a_row_count(address: str, catalog: Catalog) -> None:
+    empty: list[tuple[list[str], str | None]] = [([], f"c{n}") for n in range(2, 22)]
+    pages = [(["a"], "c1"), *empty[:9], (["b"], "c11"), *empty[10:19], (["c"], None)]
+    catalog.list = pages_of(*pages)  # type: ignore[method-assign]
+    assert call(address) == 0
+    assert history()[0]["catalog"]["n_entries"] == 3
 
 
 def test_a_last_page_may_be_empty_or_repeated(address: str, catalog: Catalog) -> None:

@@ -23,6 +23,10 @@ from searchmark.systems.selection import (
 )
 from searchmark.systems.template import placeholders_in
 
+MOST_WITHOUT_NEW = 10
+"""Pages in a row that may bring nothing new and name another one: some servers filter a page after
+they read it, so that one without entries is not the last."""
+
 
 class Page(NamedTuple):
     """The entries of a page, the cursor of the next one, how many entries there are in all."""
@@ -79,9 +83,11 @@ def list_entries(
 def _pages(system: CalledSystem, listing: Listing, places: Places) -> Iterator[Page]:
     """Yield pages until one is the last; each request has the place where it begins.
 
-    Every page but the last must bring an entry that none before it had, so that pages end.
+    A cursor that comes back is refused at once, and pages without an entry that none before them
+    had after `MOST_WITHOUT_NEW` in a row. Without a cursor the first of them is refused: places are
+    counted, and a server that does not know them gives one page again and again.
     """
-    n, cursor = 0, None
+    n, n_idle, cursor = 0, 0, None
     cursors: set[object] = {None}
     seen: set[str] = set()
     for number in range(listing.max_pages):
@@ -89,13 +95,14 @@ def _pages(system: CalledSystem, listing: Listing, places: Places) -> Iterator[P
         page = system.call(partial(_page, system, places, {**start, "cursor": cursor}))
         ids = {entry.doc_id for entry in page.entries}
         n, cursor = n + len(page.entries), page.cursor
-        is_last = _is_last(page, n, places, listing)
-        is_back = cursor is not None and cursor in cursors
-        if not is_last and (is_back or ids <= seen):
-            raise SystemFailedError(_endless(number + 1, page, is_back=is_back))
-        yield page
-        if is_last:
+        n_idle = n_idle + 1 if ids <= seen else 0
+        if _is_last(page, n, places, listing):
+            yield page
             return
+        is_back = cursor in cursors if cursor is not None else n_idle > 0
+        if is_back or n_idle >= MOST_WITHOUT_NEW:
+            raise SystemFailedError(_endless(number + 1, is_back=is_back))
+        yield page
         cursors.add(cursor)
         seen |= ids
     raise SystemFailedError(
@@ -104,16 +111,17 @@ def _pages(system: CalledSystem, listing: Listing, places: Places) -> Iterator[P
     )
 
 
-def _endless(number: int, page: Page, *, is_back: bool) -> str:
+def _endless(number: int, *, is_back: bool) -> str:
     """Say why pages would not end."""
-    what = "leads back to one before it"
-    if not is_back and page.cursor is not None:
-        what = "brings no new entry" if page.entries else "has no entries"
-        what += ", and names another page to follow"
-    return (
-        f"page {number} of the listing {what}; does the server know the parameter that holds "
-        "{offset}, {page} or {cursor}?"
-    )
+    what = f"page {number} of the listing leads back to one before it"
+    if not is_back:
+        first = number - MOST_WITHOUT_NEW + 1
+        what = (
+            f"pages {first} to {number} of the listing bring no new entry, and name another page "
+            "to follow"
+        )
+    parameter = "the parameter that holds {offset}, {page} or {cursor}"
+    return f"{what}; does the server know {parameter}?"
 
 
 def _is_last(page: Page, n: int, places: Places, listing: Listing) -> bool:
