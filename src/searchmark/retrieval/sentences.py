@@ -20,6 +20,9 @@ Floats = NDArray[np.float32]
 PREFIX = "sentence-transformers:"
 """What the name of such a model begins with."""
 
+PROBE = "a text of some words and numbers: 1, 2, 3"
+"""What every model has tokens for."""
+
 INSTALL = "pip install 'sentence-transformers>=5'"
 
 
@@ -51,10 +54,8 @@ class SentenceEncoder:
         rows = [i for i, text in enumerate(texts) if text.strip()]
         if rows:
             vectors[rows] = found = _vectors(encode, [texts[i] for i in rows])
-            if not are_finite(found) or not found.any(axis=1).all():
-                raise InputError(
-                    f"the model '{self.generation.model}' gives vectors without a direction"
-                )
+            if not are_finite(found):  # zeros are fine: of a text that the model has no token for
+                raise _undirected(self.generation.model)
         return vectors
 
 
@@ -64,15 +65,20 @@ def open_sentences(name: str) -> SentenceEncoder:
     Raises
     ------
     InputError
-        The package is not installed or too old, or it cannot load the model.
+        The package is not installed or too old, it cannot load the model, or the model gives no
+        vectors that a cosine can be made of.
     """
     model = loaded("SentenceTransformer", name)
     if not hasattr(model, "encode_query"):
         raise InputError(f"'{name}' needs sentence-transformers 5 or newer", fix=INSTALL)
+    shown = PREFIX + (Path(name).resolve().name if Path(name).is_dir() else name)
+    probe = _vectors(model.encode_document, [PROBE])
+    if not are_finite(probe) or not probe.any():
+        raise _undirected(shown)
     generation = Generation(
-        model=PREFIX + (Path(name).resolve().name if Path(name).is_dir() else name),
+        model=shown,
         revision=digest_weights(model, msgspec.json.encode(getattr(model, "prompts", None) or {})),
-        dimension=_vectors(model.encode_document, ["a"]).shape[1],
+        dimension=probe.shape[1],
         pooling="own",
         normalized=True,
         precision="fp32",
@@ -108,6 +114,10 @@ def digest_weights(model: Any, more: bytes = b"") -> str:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()).tobytes())
     return digest.hexdigest()
+
+
+def _undirected(model: str) -> InputError:
+    return InputError(f"the model '{model}' gives vectors without a direction")
 
 
 def _vectors(encode: Any, texts: list[str]) -> Floats:

@@ -108,16 +108,37 @@ def test_documents_and_queries_get_their_own_prompts(package: Install) -> None:
     assert encoder.encode([]).shape == (0, 4)
 
 
+MADE = "return found / np.linalg.norm(found, axis=1, keepdims=True)"
+ODD = "np.array([[{0} if '\u200b' in t else 1.0] for t in texts])"
+"""What a vector is multiplied with: of a text that holds a sign without width, and of others."""
+
+
 @pytest.mark.parametrize("number", ["float('nan')", "1e30", "1e300", "0"])
-def test_vectors_that_no_cosine_can_be_made_of_are_refused(package: Install, number: str) -> None:
-    made = "return found / np.linalg.norm(found, axis=1, keepdims=True)"
-    assert made in STAND_IN
-    package(STAND_IN.replace(made, f"return found * 0 + {number}"))
+def test_a_model_without_vectors_that_a_cosine_can_be_made_of_is_refused(
+    package: Install, number: str
+) -> None:
+    assert MADE in STAND_IN
+    package(STAND_IN.replace(MADE, f"return found * 0 + {number}"))
+    with pytest.raises(InputError, match="'sentence-transformers:some/model' gives vectors with"):
+        load_encoder("sentence-transformers:some/model")
+
+
+@pytest.mark.parametrize("number", ["float('nan')", "1e30", "1e300"])
+def test_one_vector_that_no_cosine_can_be_made_of_is_refused(package: Install, number: str) -> None:
+    package(STAND_IN.replace(MADE, f"{MADE} * {ODD.format(number)}"))
     encoder = load_encoder("sentence-transformers:some/model")
     for encode in (encoder.encode, encoder.encode_queries):  # type: ignore[attr-defined]
-        assert not encode([" "]).any()
+        assert encode(["rain", " "]).any(axis=1).tolist() == [True, False]
         with pytest.raises(InputError, match="gives vectors without a direction"):
-            encode(["rain"])
+            encode(["rain", "\u200b"])
+
+
+def test_a_text_that_the_model_has_no_token_for_gets_zeros(package: Install) -> None:
+    package(STAND_IN.replace(MADE, f"{MADE} * {ODD.format(0)}"))
+    encoder = load_encoder("sentence-transformers:some/model")
+    for encode in (encoder.encode, encoder.encode_queries):  # type: ignore[attr-defined]
+        assert encode(["a", "\u200b"]).any(axis=1).tolist() == [True, False]
+        assert not encode(["\u200b"]).any()
 
 
 def test_a_generation_is_the_weights_the_prompts_and_the_tokenizer(package: Install) -> None:
