@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elasticsearch import BadRequestError, Elasticsearch, helpers
+from elasticsearch import ApiError, BadRequestError, Elasticsearch, TransportError, helpers
 
+from searchmark.errors import SearchmarkError
 from searchmark.retrieval.encoders import load_encoder
 
 HERE = Path(__file__).resolve().parent
@@ -25,19 +26,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     address = os.environ.get("ELASTICSEARCH_URL") or sys.exit(
         "set ELASTICSEARCH_URL to your engine's address"
     )
-    with given.corpus.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines]
-    made = json.loads((HERE / "index.json").read_text(encoding="utf-8"))
     key = os.environ.get("ELASTICSEARCH_API_KEY")
-    with Elasticsearch(address, api_key=key) as client:
-        if given.replace:
-            client.indices.delete(index=INDEX, ignore_unavailable=True)
-        try:
-            client.indices.create(index=INDEX, mappings=made["mappings"])
-        except BadRequestError as error:
-            sys.exit(told(error.error))
-        helpers.bulk(client, rows(documents), refresh=True)
+    try:
+        with given.corpus.open(encoding="utf-8") as lines:
+            documents = [json.loads(line) for line in lines]
+        with Elasticsearch(address, api_key=key) as client:
+            fill(client, documents, replace=given.replace)
+    except TransportError as error:  # its text may hold the address, and that a password
+        sys.exit(
+            f"the engine at ELASTICSEARCH_URL does not answer ({type(error).__name__}): "
+            "start it, or correct the address"
+        )
+    except ApiError as error:
+        sys.exit(f"the engine refuses: status {error.meta.status}, {error.message}")
+    except (helpers.BulkIndexError, SearchmarkError, OSError) as error:
+        sys.exit(str(error))
+    except ValueError:
+        sys.exit("ELASTICSEARCH_URL has to be as http://localhost:9200, the corpus JSON lines")
     print(f"{len(documents):,} documents are in the index {INDEX}")  # noqa: T201
+
+
+def fill(client: Elasticsearch, documents: Sequence[dict[str, str]], *, replace: bool) -> None:
+    """Make the index and put the documents into it."""
+    made = json.loads((HERE / "index.json").read_text(encoding="utf-8"))
+    if replace:
+        client.indices.delete(index=INDEX, ignore_unavailable=True)
+    try:
+        client.indices.create(index=INDEX, mappings=made["mappings"])
+    except BadRequestError as error:
+        sys.exit(told(error.error))
+    helpers.bulk(client, rows(documents), refresh=True)
 
 
 def told(error: str) -> str:

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from opensearchpy import OpenSearch, RequestError, helpers
+from opensearchpy import ConnectionError as NoConnectionError
+from opensearchpy import OpenSearch, RequestError, TransportError, helpers
 
+from searchmark.errors import SearchmarkError
 from searchmark.retrieval.encoders import load_encoder
 
 HERE = Path(__file__).resolve().parent
 INDEX, PIPELINE = "searchmark-example", "searchmark-hybrid"
+WITHOUT = "on an engine without vectors or search pipelines say --words-only"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,29 +29,58 @@ def main(arguments: Sequence[str] | None = None) -> None:
     address = os.environ.get("OPENSEARCH_URL") or sys.exit(
         "set OPENSEARCH_URL to your engine's address"
     )
-    with given.corpus.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines]
-    with OpenSearch(address, http_auth=user()) as client:
-        made = read("index.json")
-        if given.words_only:
-            del made["settings"], made["mappings"]["properties"]["vector"]
-        else:
-            client.search_pipeline.put(id=PIPELINE, body=read("pipeline.json"))
-        if given.replace:
-            client.indices.delete(index=INDEX, ignore_unavailable=True)
-        try:
-            client.indices.create(index=INDEX, body=made)
-        except RequestError as error:
-            sys.exit(told(error.error))
-        helpers.bulk(client, rows(documents, words_only=given.words_only), refresh=True)
+    try:
+        with given.corpus.open(encoding="utf-8") as lines:
+            documents = [json.loads(line) for line in lines]
+        with OpenSearch(address, http_auth=user()) as client:
+            fill(client, documents, replace=given.replace, words_only=given.words_only)
+    except NoConnectionError as error:  # its text may hold the address, and that a password
+        sys.exit(
+            f"the engine at OPENSEARCH_URL does not answer ({type(error).__name__}): "
+            "start it, or correct the address"
+        )
+    except TransportError as error:
+        sys.exit(f"the engine refuses: status {error.status_code}, {error.error}")
+    except (helpers.errors.BulkIndexError, SearchmarkError, OSError) as error:
+        sys.exit(str(error))
+    except ValueError:
+        sys.exit("OPENSEARCH_URL has to be as http://localhost:9200, the corpus JSON lines")
     print(f"{len(documents):,} documents are in the index {INDEX}")  # noqa: T201
 
 
-def told(error: str) -> str:
+def fill(
+    client: OpenSearch, documents: Sequence[dict[str, str]], *, replace: bool, words_only: bool
+) -> None:
+    """Make the pipeline and the index, and put the documents into it."""
+    made = read("index.json")
+    if words_only:
+        del made["settings"], made["mappings"]["properties"]["vector"]
+    else:
+        make_pipeline(client)
+    if replace:
+        client.indices.delete(index=INDEX, ignore_unavailable=True)
+    try:
+        client.indices.create(index=INDEX, body=made)
+    except RequestError as error:
+        sys.exit(told(error.error, words_only=words_only))
+    helpers.bulk(client, rows(documents, words_only=words_only), refresh=True)
+
+
+def make_pipeline(client: OpenSearch) -> None:
+    """Put the search pipeline up, where the engine knows such."""
+    try:
+        client.search_pipeline.put(id=PIPELINE, body=read("pipeline.json"))
+    except TransportError as error:
+        if error.status_code not in (400, 404, 405):
+            raise
+        sys.exit(f"the search pipeline {PIPELINE} cannot be made: {error.error}; {WITHOUT}")
+
+
+def told(error: str, *, words_only: bool) -> str:
     """Say why there is no index."""
     if error == "resource_already_exists_exception":
         return f"there is an index {INDEX} already; --replace deletes it and makes it anew"
-    return f"the index {INDEX} cannot be made: {error}"
+    return f"the index {INDEX} cannot be made: {error}" + ("" if words_only else f"; {WITHOUT}")
 
 
 def user() -> tuple[str, str] | None:

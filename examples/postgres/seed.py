@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 from psycopg.errors import DuplicateTable
 
+from searchmark.errors import SearchmarkError
 from searchmark.retrieval.encoders import load_encoder
 
 HERE = Path(__file__).resolve().parent
@@ -23,22 +24,54 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--replace", action="store_true", help=f"drop the table {TABLE} first")
     given = parser.parse_args(arguments)
     address = os.environ.get("DATABASE_URL") or sys.exit("set DATABASE_URL to your database")
-    with given.corpus.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines]
-    with psycopg.connect(address) as connection:  # all of it, or nothing
-        if given.replace:
-            connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        try:
-            connection.execute((HERE / "schema.sql").read_bytes())
-        except DuplicateTable:
-            sys.exit(f"there is a table {TABLE} already; --replace drops it and makes it anew")
-        with connection.cursor() as cursor:
-            columns = "doc_id, title, body, embedding"
-            with cursor.copy(f"COPY {TABLE} ({columns}) FROM STDIN") as copy:
-                for row in rows(documents):
-                    copy.write_row(row)
-        connection.execute(f"ANALYZE {TABLE}")
+    try:
+        with given.corpus.open(encoding="utf-8") as lines:
+            documents = [json.loads(line) for line in lines]
+        with connected(address) as connection:  # all of it, or nothing
+            fill(connection, documents, replace=given.replace)
+    except psycopg.Error as error:
+        sys.exit(f"the database refuses: {first_line(error)}")
+    except (SearchmarkError, OSError) as error:
+        sys.exit(str(error))
+    except ValueError:
+        sys.exit(f"{given.corpus} is no file of JSON lines")
     print(f"{len(documents):,} documents are in the table {TABLE}")  # noqa: T201
+
+
+def connected(address: str) -> psycopg.Connection:
+    """Return a connection, or end with a sentence that holds no password."""
+    try:
+        return psycopg.connect(address)
+    except psycopg.OperationalError as error:
+        sys.exit(
+            f"the database at DATABASE_URL does not answer ({first_line(error)}): "
+            "start it, or correct the address"
+        )
+    except psycopg.ProgrammingError:
+        sys.exit("DATABASE_URL has to be as postgresql://me@localhost/search")
+
+
+def first_line(error: psycopg.Error) -> str:
+    """Return what happened without the hints."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def fill(
+    connection: psycopg.Connection, documents: Sequence[dict[str, str]], *, replace: bool
+) -> None:
+    """Make the table and write the documents into it."""
+    if replace:
+        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+    try:
+        connection.execute((HERE / "schema.sql").read_bytes())
+    except DuplicateTable:
+        sys.exit(f"there is a table {TABLE} already; --replace drops it and makes it anew")
+    with connection.cursor() as cursor:
+        columns = "doc_id, title, body, embedding"
+        with cursor.copy(f"COPY {TABLE} ({columns}) FROM STDIN") as copy:
+            for row in rows(documents):
+                copy.write_row(row)
+    connection.execute(f"ANALYZE {TABLE}")
 
 
 def rows(documents: Sequence[dict[str, str]]) -> Iterator[tuple[str, str, str, str | None]]:

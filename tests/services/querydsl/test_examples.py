@@ -15,6 +15,7 @@ from searchmark.retrieval.encoders import load_encoder
 from searchmark.systems.pool import Pool
 from searchmark.systems.protocol import Query
 
+from ..example_pages import as_it_is, called, check
 from .conftest import NOBODY, Data, Recorder
 
 DEPTH, N_QUERIES = 30, 8  # the stand-ins take their time
@@ -40,13 +41,6 @@ def example(
 def seed(folder: Path, data: Data, *more: str) -> None:
     main = runpy.run_path(str(folder / "seed.py"))["main"]
     main(["--corpus", str(data.folder / "corpus.jsonl"), "--replace", *more])
-
-
-def as_it_is(repository: Path, name: str, to: Path) -> Path:
-    """Copy an example and the documents that it searches in the repository."""
-    shutil.copytree(repository / "examples" / "data", to / "data")
-    ignored = shutil.ignore_patterns(".searchmark", "__pycache__")
-    return shutil.copytree(repository / "examples" / name, to / name, ignore=ignored)
 
 
 @pytest.mark.parametrize("example", ["elasticsearch"], indirect=True)
@@ -142,9 +136,35 @@ def test_an_example_runs_with_the_data_of_the_repository(
     folder = as_it_is(repository, name, tmp_path)
     main = runpy.run_path(str(folder / "seed.py"))["main"]
     main([*options, "--replace"])
+    asked = ["--system", systems[0]] if options else []
+    explained = called(
+        folder, "explain", "--system", "lexical", "--query", "q1", "--doc", "puncture"
+    )
+    check(folder, f"{called(folder, 'run', *asked)}\n{explained}", n=2)
     ran = run_experiment(read_project(folder), systems, sensitivity=False)
     ran.check()
     for outcome in ran.outcomes:
         assert [c.doc_ids[0] for c in outcome.calls if c.query_id == "q1"] == ["puncture"]
     with pytest.raises(SystemExit, match="there is an index searchmark-example already"):
         main(options)
+
+
+def test_an_engine_without_pipelines_is_told_with_the_way_out(
+    opensearch_url: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opensearchpy")
+    monkeypatch.setenv("OPENSEARCH_URL", opensearch_url)
+    main = runpy.run_path(str(repository / "examples" / "opensearch" / "seed.py"))["main"]
+    with pytest.raises(SystemExit, match=r"searchmark-hybrid cannot be made: .* say --words-only$"):
+        main([])
+
+
+def test_a_refusal_is_told_in_a_sentence(
+    recorder: Recorder, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opensearchpy")
+    monkeypatch.setenv("OPENSEARCH_URL", recorder.url)
+    recorder.answer({"error": {"type": "security_exception"}}, status=403)
+    main = runpy.run_path(str(repository / "examples" / "opensearch" / "seed.py"))["main"]
+    with pytest.raises(SystemExit, match="the engine refuses: status 403, security_exception"):
+        main([])
