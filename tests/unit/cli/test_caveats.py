@@ -1,5 +1,7 @@
 """No output of a run that failed, or is missing or partial, leaves a reader without a word."""
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterable
@@ -194,3 +196,65 @@ def test_a_query_of_the_file_stands_beside_one_of_the_set(
     found = capsys.readouterr()
     assert BESIDE in found.err
     assert BESIDE in " ".join(found.out.split()) or name != "run"
+
+
+ARMS = """
+def left(text, k):
+    if text in ("d0", "d1"):
+        raise OSError("engine down")
+    return [text]
+
+def right(text, k):
+    if text == "d2":
+        raise OSError("engine down")
+    return left(text, k)
+"""
+
+JOINED = """
+corpus = "corpus.jsonl"
+queries = "queries.jsonl"
+qrels = "qrels.txt"
+measures = ["RR"]
+[systems.left]
+use = "python"
+callable = "arms_{unique}:left"
+max_error_share = 1
+[systems.right]
+use = "python"
+callable = "arms_{unique}:right"
+max_error_share = 1
+[systems.joined]
+use = "hybrid"
+of = ["left", "right"]
+max_error_share = 1
+max_partial_share = 1
+"""
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_columns_tell_what_failed_from_what_was_partial(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path(f"arms_{unique()}.py").write_text(ARMS)
+    Path("searchmark.toml").write_text(JOINED.format(unique=unique()))
+    capsys.readouterr()
+    assert call("run", ".", "--format", "csv") == 0
+    rows = table(capsys.readouterr().out)
+    # d0 and d1 fail in both arms, and so where they are joined; d2 in the right one, so that
+    # its joined answer is partial
+    assert {r["system"]: (r["n_failed"], r["n_partial"]) for r in rows} == {
+        "left": ("2", "0"),
+        "right": ("3", "0"),
+        "joined": ("2", "1"),
+    }
+    asked = [word for d in ("d0", "d2", "d3") for word in ("--query", f"q{d}")]
+    assert call("diagnose", ".", "--system", "joined", *asked, "--format", "csv") == 0
+    found = table(capsys.readouterr().out)
+    assert [(r["query_id"], r["status"], r["doc_id"], r["partial"]) for r in found] == [
+        ("qd0", "error", "", ""),
+        ("qd2", "ok", "d2", "True"),
+        ("qd3", "ok", "d3", "False"),
+    ]
