@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from searchmark.data.files import make_folder, target_of
+from searchmark.data.files import check_writable
 from searchmark.errors import InputError
 
 
@@ -30,20 +30,8 @@ _FIX = "name another one"
 
 
 def _check(option: str, path: Path) -> None:
-    if path.is_dir():
-        raise InputError(f"{option} names a folder", path=path, fix="name a file in it")
-    if path.exists() and not path.is_file():
-        return
     try:
-        make_folder(path.parent)
-    except OSError as error:
-        what = f"{option}: the folder cannot be made ({error.strerror})"
-        raise InputError(what, path=path.parent, fix=_FIX) from error
-    try:
-        target_of(path)
+        check_writable(path)
     except OSError as error:
         what = f"{option}: nothing can be written to it ({error.strerror})"
-        raise InputError(what, path=path, fix=_FIX) from error
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        what = f"{option}: nothing can be written into the folder"
-        raise InputError(what, path=path.parent, fix="check its permissions")
+        raise InputError(what, path=error.filename or path, fix=_FIX) from error

@@ -134,7 +134,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the final name and rename, so that a reader never sees half a file.
 
     What is there and no file (a device, a pipe) is written to, never replaced; of a link the file
-    that it leads to is. OSError names `path` where nothing can be written to it.
+    that it leads to is. A file that is replaced keeps who may read and write it. OSError names
+    `path` where nothing can be written to it.
     """
     real = target_of(path)
     if path.exists() and not path.is_file():
@@ -152,7 +153,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only the owner may read
+        temporary.chmod(_mode_for(real))  # mkstemp makes files that only the owner may read
         with _told_of(path):
             temporary.replace(real)
     except BaseException:
@@ -184,12 +185,23 @@ def make_folder(path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise the OSError that writing to `path` would raise, before anything long starts."""
+    """Raise the OSError that writing to `path` would raise, before anything long starts.
+
+    A pipe that nobody reads yet passes: its reader may come meanwhile.
+    """
     real = target_of(path)
+    if path.exists() and not path.is_file():
+        with _told_of(path):
+            _check_access(path, os.W_OK)
+        return
     make_folder(real.parent)
     with _told_of(path):
-        if not os.access(real.parent, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        _check_access(real.parent, os.W_OK | os.X_OK)
+
+
+def _check_access(path: Path, wanted: int) -> None:
+    if not os.access(path, wanted):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def open_to_append(path: Path) -> IO[bytes]:
@@ -220,6 +232,14 @@ def _told_of(path: Path) -> Iterator[None]:
 def write_text_atomically(path: Path, text: str) -> None:
     """Write `text` as UTF-8, beside the final name first."""
     write_atomically(path, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def _mode_for(path: Path) -> int:
+    """Return who may read and write a file that is about to be replaced, or made."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
 
 
 def _umask() -> int:

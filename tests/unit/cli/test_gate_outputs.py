@@ -197,9 +197,11 @@ def test_files_that_cannot_be_are_told_before_anything_runs(
     assert call("gate", folder, "--json", twice, "--junit", twice) == 2
     assert f"{twice} is written by --json; name another one" in capsys.readouterr().err
     assert call("gate", folder, "--json", tmp_path) == 2
-    assert "--json names a folder; name a file in it" in capsys.readouterr().err
+    told = "--json: nothing can be written to it (Is a directory); name another one"
+    assert f"{tmp_path}: {told}" in capsys.readouterr().err
     assert call("gate", folder, "--markdown", folder / "qrels.tsv" / "gate.md") == 2
-    assert "--markdown: the folder cannot be made" in capsys.readouterr().err
+    told = "--markdown: nothing can be written to it (Not a directory); name another one"
+    assert f"{folder / 'qrels.tsv' / 'gate.md'}: {told}" in capsys.readouterr().err
 
 
 def test_github_is_told_on_stdout_and_in_the_summary(

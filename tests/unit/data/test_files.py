@@ -1,5 +1,6 @@
 import gzip
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 import zstandard
 
 from searchmark.data.files import (
+    check_writable,
     kind_of,
     read_bytes,
     sha256,
@@ -195,3 +197,51 @@ def test_a_link_still_leads_to_the_file_that_was_written(tmp_path: Path) -> None
     write_text_atomically(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "new"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_file_that_is_written_anew_keeps_who_may_read_it(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    (tmp_path / "link").symlink_to("a.txt")
+    for written in (path, tmp_path / "link"):
+        write_text_atomically(written, written.name)
+        assert path.read_text() == written.name
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_new_file_has_the_mode_that_the_process_gives(
+    tmp_path: Path, mask: int, mode: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        write_text_atomically(tmp_path / "a.txt", "new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+def test_a_pipe_passes_before_its_reader_comes_and_fails_without_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    check_writable(pipe)
+    with pytest.raises(OSError, match="nobody reads this pipe"):
+        write_text_atomically(pipe, "x")
+
+
+def test_what_is_looked_at_is_what_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = [tmp_path]
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) not in refused)
+    check_writable(Path(os.devnull))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    check_writable(pipe)  # nothing is made in its folder
+    with pytest.raises(PermissionError, match=r"Permission denied: .*new"):
+        check_writable(tmp_path / "new")
+    refused.append(pipe)
+    with pytest.raises(PermissionError, match=r"Permission denied: .*pipe"):
+        check_writable(pipe)
