@@ -1,7 +1,9 @@
 """Connections that keep the service waiting, against a server in this process."""
 
 import asyncio
+import contextlib
 import errno
+import itertools
 import json
 import socket
 from collections.abc import Awaitable, Callable
@@ -17,7 +19,7 @@ from searchmark.web import protocol
 from searchmark.web.answers import as_json
 from searchmark.web.front import Front, Receive, Scope, Send
 from searchmark.web.limits import Limits
-from searchmark.web.running import Server, bind, server_of
+from searchmark.web.running import TAKEN, Server, bind, server_of
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 WHOLE = b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -421,3 +423,103 @@ def test_rubbish_behind_an_answer_ends_the_connection(caplog: pytest.LogCaptureF
 
     run(script)
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+
+
+def test_a_refusal_reaches_who_is_still_sending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "DRAINED_S", 20.0)
+
+    async def script(served: Served) -> None:
+        def told() -> bytes:
+            with socket.create_connection(served.address) as sending:
+                sending.sendall(b"\0\r\n\r\n" + b"x" * 4_000_000)
+                with sending.makefile("rb") as stream:
+                    return stream.read()
+
+        assert (await asyncio.to_thread(told)).startswith(b"HTTP/1.1 400 ")
+
+    run(script)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_is_refused_and_ends_its_side_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "DRAINED_S", 3600.0)
+
+    async def script(served: Served) -> None:
+        client = await served.client(CHUNKED)
+        assert (await answer(client))[0] == 408
+        client[1].write_eof()
+        await served.until(lambda: not served.connections)
+
+    run(script)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_answer_that_comes_after_the_refusal_is_nobodys(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(protocol, "DRAINED_S", 3600.0)
+
+    async def script(served: Served) -> None:
+        served.app.gate.clear()
+        client = await served.client(WHOLE[:-2] % 1 + b"Content-Length: 9\r\n\r\n")
+        assert (await answer(client))[0] == 408
+        served.app.gate.set()
+        await served.until(lambda: not served.server.server_state.tasks)
+        client[1].write_eof()
+        assert await ended(client) == b""
+
+    run(script)
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
+def test_room_is_made_by_who_asked_the_longest_time_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "most_open", lambda: 2)
+
+    async def script(served: Served) -> None:
+        first, second = await served.client(), await served.client()
+        for client in (second, first):
+            client[1].write(WHOLE % 1)
+            await answer(client)
+        third = await served.client(WHOLE % 3)
+        assert (await answer(third))[1] == "/3"
+        assert await ended(second) == b""
+        first[1].write(WHOLE % 4)
+        assert (await answer(first))[1] == "/4"
+
+    run(script)
+
+
+def test_an_answer_that_is_still_read_is_not_cut_for_a_new_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "most_open", lambda: 1)
+
+    async def script(served: Served) -> None:
+        served.app.answer = json.dumps("x" * 20_000_000).encode()
+        reading = await served.client()
+        reading[1].transport.pause_reading()  # type: ignore[attr-defined]
+        reading[1].write((WHOLE[:-2] + b"Connection: close\r\n\r\n") % 1)
+        await served.until(lambda: served.connections)
+        (one,) = served.connections
+        await served.until(one.transport.is_closing)
+        assert (await served.ask())[0] == 503
+        reading[1].transport.resume_reading()  # type: ignore[attr-defined]
+        assert (await answer(reading))[0] == 200
+
+    run(script)
+
+
+def test_a_burst_of_connections_waits_and_is_taken_bit_by_bit() -> None:
+    async def script(served: Served) -> None:
+        with contextlib.ExitStack() as crowd:
+            for _ in range(4 * TAKEN):  # nobody takes any meanwhile: this holds the loop
+                crowd.enter_context(socket.create_connection(served.address, timeout=5))
+            seen = [0]
+            while seen[-1] < 4 * TAKEN:
+                await asyncio.sleep(0)
+                seen.append(len(served.connections))
+            assert max(b - a for a, b in itertools.pairwise(seen)) <= TAKEN
+
+    run(script)
