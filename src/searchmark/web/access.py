@@ -28,7 +28,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Admission:
     """`token` is what requests must send; `names` are hosts they may mean beside this machine's.
 
     Without a token everybody may ask; where `names` is None any host may be meant.
@@ -44,15 +44,15 @@ class Access:
         return (*needs, *(() if self.names is None else (421,)))
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request that means another host than this one."""
-        given = [value.decode("latin-1") for name, value in headers if name == b"host"]
-        if self.names is None or all(self._is_meant(host) for host in given):
+        """Refuse a request that means another host than this one, or does not say which."""
+        if self.names is None:
             return
-        raise Refused(
-            421,
-            f"the request is for the host '{visible(given[0][:60])}', and this service answers for "
-            "127.0.0.1, localhost and [::1] alone",
-        )
+        given = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        others = [host for host in given if not self._is_meant(host)]
+        if given and not others:
+            return
+        what = f"is for the host '{visible(others[0][:60])}'" if others else "names no host"
+        raise Refused(421, f"the request {what}, and this service answers for {self._meant} alone")
 
     def is_known(self, headers: Headers) -> bool:
         """Tell whether a request may ask; a wrong token is refused."""
@@ -71,12 +71,18 @@ class Access:
             headers={"WWW-Authenticate": f'{_CHALLENGE}, error="invalid_token"'},
         )
 
+    @property
+    def _meant(self) -> str:
+        more = sorted(name for name in self.names or () if not _is_here(name))
+        *first, last = ("127.0.0.1", "localhost", "[::1]", *more)
+        return f"{', '.join(first)} and {last}"
+
     def _is_meant(self, host: str) -> bool:
         found = _HOST.fullmatch(host)
         if found is None:
             return False
         name = found["name"].lower()
-        return name == "localhost" or name in (self.names or ()) or _is_loopback(name)
+        return name in (self.names or ()) or _is_here(name)
 
 
 def unknown() -> Refused:
@@ -107,8 +113,9 @@ def read_token(text: str, secrets: Secrets) -> str:
     return token
 
 
-def _is_loopback(name: str) -> bool:
+def _is_here(name: str) -> bool:
+    """Tell whether a name is this machine's on any machine."""
     try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
+        return name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback
     except ValueError:
         return False

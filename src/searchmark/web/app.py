@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from searchmark.errors import InputError, OutsideError, described, nearest
 from searchmark.version import __version__
 from searchmark.web import answers, shapes
-from searchmark.web.access import Access
+from searchmark.web.access import Admission
 from searchmark.web.front import KNOWN
 from searchmark.web.limits import Limits
 from searchmark.web.outage import Outage
@@ -44,7 +44,7 @@ FAULTS = {
     409: "The cursor continues a ranking that cannot be made at present.",
     413: "The request has a body that is too long; none is needed.",
     414: "The address is too long.",
-    421: "The request is for another host than this one.",
+    421: "The request is for another host than this one, or names none.",
     429: "More requests than are answered; Retry-After says when to ask again.",
     503: "The catalog cannot be asked at present, or took too long.",
 }
@@ -64,7 +64,7 @@ Answering = Callable[..., dict[str, Any]]
 
 
 def build_app(
-    served: Served, limits: Limits, *, key: bytes | None = None, access: Access | None = None
+    served: Served, limits: Limits, *, key: bytes | None = None, access: Admission | None = None
 ) -> FastAPI:
     """Return the application; `key` signs cursors, a new one where none is given.
 
@@ -80,7 +80,7 @@ def build_app(
         redirect_slashes=False,
     )
     asker = Asker(served, limits, answers.Pages(limits, key or secrets.token_bytes(32)))
-    _add_routes(app, asker, access or Access())
+    _add_routes(app, asker, access or Admission())
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(HTTPException, unknown)
     app.state.asker = asker
@@ -181,7 +181,7 @@ async def unknown(request: Request, error: Exception) -> Response:
     return Response(body, error.status_code, dict(error.headers or {}), "application/json")
 
 
-def _add_routes(app: FastAPI, asker: Asker, access: Access) -> None:
+def _add_routes(app: FastAPI, asker: Asker, access: Admission) -> None:
     search, listing = asker.searched(), asker.listed()
     needs_token, refusals = access.token is not None, access.statuses
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import unquote
 
-from searchmark.web.access import OPEN, Access, unknown
+from searchmark.web.access import OPEN, Admission, unknown
 from searchmark.web.answers import as_json
 from searchmark.web.limits import Limits
 from searchmark.web.rates import Rates
@@ -23,8 +23,8 @@ KNOWN = "searchmark.is_known"
 class Front:
     """Lets requests through to the application, or answers them with an error."""
 
-    def __init__(self, app: App, limits: Limits, access: Access | None = None) -> None:
-        self._app, self._limits, self._access = app, limits, access or Access()
+    def __init__(self, app: App, limits: Limits, access: Admission | None = None) -> None:
+        self._app, self._limits, self._access = app, limits, access or Admission()
         self._rates = Rates(limits.per_second)
         self._n_open = 0
 

@@ -18,7 +18,7 @@ from searchmark.systems.logrecords import redacted_logs
 from searchmark.systems.protocol import Context, Entry, Progress, System
 from searchmark.systems.redaction import redact_error
 from searchmark.systems.secrets import Secrets
-from searchmark.web.access import Access, read_token
+from searchmark.web.access import Admission, read_token
 from searchmark.web.app import build_app
 from searchmark.web.front import Front
 from searchmark.web.limits import Limits
@@ -62,7 +62,7 @@ def run_service(
             serve(Front(app, asked.limits, access), bound)
 
 
-def _access(host: str, token: str | None, *, is_here: bool) -> Access:
+def _access(host: str, token: str | None, *, is_here: bool) -> Admission:
     """Return who may ask; without a token nobody but this machine."""
     if not is_here and token is None:
         raise InputError(
@@ -70,7 +70,7 @@ def _access(host: str, token: str | None, *, is_here: bool) -> Access:
             fix="set a variable to one, as SEARCHMARK_TOKEN, and give --token "
             "'${SEARCHMARK_TOKEN}'",
         )
-    return Access(token, frozenset({host.lower()}) if is_here else None)
+    return Admission(token, frozenset({host.lower()}) if is_here else None)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ pytest.importorskip("fastapi")
 
 from searchmark.errors import InputError
 from searchmark.systems.secrets import Secrets
-from searchmark.web.access import Access, read_token
+from searchmark.web.access import Admission, read_token
 from searchmark.web.limits import Limits
 
 from .test_app import Reply, Service, ids
@@ -17,7 +17,7 @@ TOKEN = "a-token.of_16~+/"
 PATHS = ("/discovery/search?query=a", "/discovery/resources", "/openapi.json", "/nothing", "/")
 
 
-def ask(access: Access, target: str, **headers: str) -> Reply:
+def ask(access: Admission, target: str, **headers: str) -> Reply:
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     return Service(Limits(), access).get(target, headers=raw)
 
@@ -39,35 +39,35 @@ def ask(access: Access, target: str, **headers: str) -> Reply:
 )
 def test_the_token_opens_and_nothing_else_does(sent: str, is_known: bool) -> None:
     for path in PATHS:
-        reply = ask(Access(TOKEN), path, authorization=sent)
+        reply = ask(Admission(TOKEN), path, authorization=sent)
         assert (reply.status != 401) is is_known
         assert TOKEN not in str(reply)
     if not is_known:
         assert reply.headers["www-authenticate"] == (
             'Bearer realm="searchmark", error="invalid_token"'
         )
-        assert ask(Access(TOKEN), "/health", authorization=sent).status == 401
+        assert ask(Admission(TOKEN), "/health", authorization=sent).status == 401
 
 
 def test_two_tokens_are_none() -> None:
     one = (b"authorization", f"Bearer {TOKEN}".encode())
-    assert Service(Limits(), Access(TOKEN)).get("/health", headers=[one, one]).status == 401
+    assert Service(Limits(), Admission(TOKEN)).get("/health", headers=[one, one]).status == 401
 
 
 def test_without_the_token_there_is_the_state_alone() -> None:
     for path in PATHS:
-        reply = ask(Access(TOKEN), path)
+        reply = ask(Admission(TOKEN), path)
         assert reply.status == 401
         assert reply.headers["www-authenticate"] == 'Bearer realm="searchmark"'
         assert list(reply.body) == ["error"]
-    assert ask(Access(TOKEN), "/health").body == {"status": "ok", "partialResults": False}
-    whole = ask(Access(TOKEN), "/health", authorization=f"Bearer {TOKEN}").body
+    assert ask(Admission(TOKEN), "/health").body == {"status": "ok", "partialResults": False}
+    whole = ask(Admission(TOKEN), "/health", authorization=f"Bearer {TOKEN}").body
     assert whole["documents"] == 25
-    assert ask(Access(), "/health").body == whole
+    assert ask(Admission(), "/health").body == whole
 
 
 def test_guesses_count_as_requests() -> None:
-    service = Service(Limits(per_second=0.5), Access(TOKEN))
+    service = Service(Limits(per_second=0.5), Admission(TOKEN))
     assert [service.get("/openapi.json").status for _ in range(2)] == [401, 429]
 
 
@@ -94,19 +94,33 @@ def test_guesses_count_as_requests() -> None:
     ],
 )
 def test_on_this_machine_this_machine_is_meant(host: str, is_meant: bool) -> None:
-    access = Access(names=frozenset({"given"}))
+    access = Admission(names=frozenset({"given"}))
     reply = ask(access, "/discovery/search?query=a", host=host)
     if is_meant:
         assert ids(reply)
     else:
         assert reply.status == 421
-        assert f"for the host '{host}'" in reply.body["error"]
+        assert reply.body["error"] == (
+            f"the request is for the host '{host}', and this service answers for 127.0.0.1, "
+            "localhost, [::1] and given alone"
+        )
         assert ask(access, "/health", host=host).status == 421
-    assert ask(Access(TOKEN), "/health", host=host).status == 200  # names are not looked at
+    assert ask(Admission(TOKEN), "/health", host=host).status == 200  # names are not looked at
+
+
+def test_on_this_machine_a_host_must_be_named() -> None:
+    for path in ("/discovery/search?query=a", "/health"):
+        reply = ask(Admission(names=frozenset({"127.0.0.1"})), path)
+        assert reply.status == 421
+        assert reply.body["error"] == (
+            "the request names no host, and this service answers for 127.0.0.1, localhost and "
+            "[::1] alone"
+        )
+    assert ask(Admission(), "/health").status == 200
 
 
 def test_the_host_of_the_address_is_the_one_that_is_meant() -> None:
-    access = Access(names=frozenset())
+    access = Admission(names=frozenset())
     target = "/discovery/search?query=a&limit=2"
     reply = ask(access, f"http://localhost:1{target}", host="evil.example")
     assert ids(reply) == ids(ask(access, target, host="localhost"))
@@ -116,7 +130,7 @@ def test_the_host_of_the_address_is_the_one_that_is_meant() -> None:
 
 def test_the_document_tells_of_the_token() -> None:
     known = {"authorization": f"Bearer {TOKEN}"}
-    document = ask(Access(TOKEN), "/openapi.json", **known).body
+    document = ask(Admission(TOKEN), "/openapi.json", **known).body
     assert document["security"] == [{"token": []}]
     assert document["components"]["securitySchemes"] == {
         "token": {"type": "http", "scheme": "bearer"}
@@ -126,7 +140,7 @@ def test_the_document_tells_of_the_token() -> None:
     assert all("401" in one["responses"] for one in operations.values())
     assert not any("421" in one["responses"] for one in operations.values())
 
-    document = ask(Access(names=frozenset()), "/openapi.json", host="localhost").body
+    document = ask(Admission(names=frozenset()), "/openapi.json", host="localhost").body
     assert "security" not in document and "securitySchemes" not in document["components"]
     operations = {path: item["get"] for path, item in document["paths"].items()}
     assert all("421" in one["responses"] for one in operations.values())
@@ -159,5 +173,5 @@ def test_a_token_is_read_and_hidden() -> None:
     token = read_token("${NAME}", secrets)
     assert token == TOKEN
     assert secrets.redact(f"it is {TOKEN}") == "it is ${NAME}"
-    shown: Any = Access(token)
+    shown: Any = Admission(token)
     assert TOKEN not in repr(shown)

@@ -21,7 +21,7 @@ from searchmark.retrieval.catalogs import Found, Health, Mode, Page
 from searchmark.retrieval.constraints import Constraint
 from searchmark.retrieval.encoders import encode_query
 from searchmark.retrieval.generation import Generation, Progress
-from searchmark.web.access import Access
+from searchmark.web.access import Admission
 from searchmark.web.app import build_app
 from searchmark.web.arm import GuardedEncoder
 from searchmark.web.front import Front
@@ -115,7 +115,7 @@ class Reply(NamedTuple):
 class Service:
     """The application as the front lets requests through to it."""
 
-    def __init__(self, limits: Limits, access: Access | None = None) -> None:
+    def __init__(self, limits: Limits, access: Admission | None = None) -> None:
         self.encoder = Encoder()
         self.guard = GuardedEncoder(self.encoder)
         self.shelf = Shelf(self.guard)
