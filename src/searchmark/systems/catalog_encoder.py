@@ -8,11 +8,9 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
-import numpy as np
 
 from searchmark.errors import OutsideError, SystemFailedError
 from searchmark.systems.embedding import (
-    ALIKE,
     CLOCK,
     EndpointConfig,
     EndpointEncoder,
@@ -20,6 +18,7 @@ from searchmark.systems.embedding import (
     check_unchanged,
     embedding_stopped,
     endpoint_generation,
+    is_alike,
     open_endpoint,
 )
 from searchmark.systems.jsonapi import PATIENCE_S
@@ -194,7 +193,7 @@ class Reached:
         sample = self._stored()
         if sample is not None:
             vector = encoder.encode([sample.text])[0]
-            if float(np.dot(vector, sample.vector)) < ALIKE:
+            if not is_alike(sample.vector, vector):
                 raise SystemFailedError(
                     f"the model '{self.inner.config.model}' gives other vectors than those that "
                     "the catalog was embedded by; set another endpoint.revision, and embed it anew",

@@ -140,12 +140,17 @@ def check_unchanged(cache: VectorCache, encoder: EndpointEncoder) -> None:
     kept = cache.get(encoder.generation, [digest]).get(digest)
     if kept is None:
         cache.put(encoder.generation, {digest: now})
-    elif float(np.dot(kept, now)) < ALIKE:
+    elif not is_alike(kept, now):
         raise InputError(
             f"the model '{encoder.config.model}' gives other vectors than those that are kept "
             f"(cosine {float(np.dot(kept, now)):.3f} for the same text), so it has changed",
             fix="set another endpoint.revision, and the corpus is embedded anew",
         )
+
+
+def is_alike(kept: Floats, now: Floats) -> bool:
+    """Tell whether two vectors of one text, of length 1, may be of one model; NaN is of none."""
+    return float(np.dot(kept, now)) >= ALIKE
 
 
 def embedding_stopped(name: str, error: SystemFailedError) -> OutsideError:

@@ -13,7 +13,7 @@ from searchmark.errors import OutsideError, SearchmarkError, SystemFailedError, 
 from searchmark.retrieval.encoders import Encoder, encode_query
 from searchmark.retrieval.generation import Generation, Progress
 from searchmark.systems.dense import Config, DenseSystem, open_dense
-from searchmark.systems.embedding import ALIKE, EndpointEncoder
+from searchmark.systems.embedding import EndpointEncoder, is_alike
 from searchmark.systems.protocol import Answer, Context, Query
 from searchmark.web.arm import PROBE, GuardedEncoder
 
@@ -56,7 +56,7 @@ class Arriving:
     def probe(self) -> None:
         """Raise SystemFailedError unless the encoder is there, and still gives the same vectors."""
         vector = encode_query(self._there(), PROBE)
-        if self.sample is not None and float(np.dot(self.sample, vector)) < ALIKE:
+        if self.sample is not None and not is_alike(self.sample, vector):
             raise SystemFailedError(
                 "the endpoint's model gives other vectors than those that the catalog was embedded "
                 "by; set another endpoint.revision and start anew",
