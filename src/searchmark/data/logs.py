@@ -12,7 +12,7 @@ import msgspec
 from searchmark.data.numerals import finite_number, whole_number
 from searchmark.data.records import Records, read_records
 from searchmark.data.times import seconds
-from searchmark.errors import InputError, cut_line
+from searchmark.errors import InputError, cut_line, quoted
 
 _LEAVE_OUT = "leave such rows out with 'where'"
 
@@ -110,8 +110,8 @@ def read_showings(
             if known.doc_id != placed.doc_id:
                 raise records.error(
                     row,
-                    f"'{placed.doc_id}' stands at rank {placed.position - 1 + offset} of a list "
-                    f"for query '{key.query}', and so does '{known.doc_id}'",
+                    f"{quoted(placed.doc_id)} stands at rank {placed.position - 1 + offset} of a "
+                    f"list for query {quoted(key.query)}, and so does {quoted(known.doc_id)}",
                     fix="name the column that tells lists apart: columns.showing_id, time, session",
                 )
     return [

@@ -10,7 +10,7 @@ from searchmark.diagnosis.fields import FieldValue, field_values, without
 from searchmark.diagnosis.lexicon import Lexicon
 from searchmark.diagnosis.slips import is_slip
 from searchmark.diagnosis.words import is_common
-from searchmark.errors import InputError, nearest
+from searchmark.errors import InputError, nearest, quoted
 from searchmark.retrieval.analysis import fold, tokenize
 from searchmark.retrieval.stopwords import ENGLISH
 
@@ -114,7 +114,7 @@ def capabilities_of(queries: "Queries", lexicon: Lexicon) -> dict[str, Capabilit
         name = (said or "").strip().lower()
         if name and name not in CAPABILITIES:
             raise InputError(
-                f"the query '{query_id}' has the unknown capability '{said}'",
+                f"the query {quoted(query_id)} has the unknown capability {quoted(said)}",
                 path=queries.path,
                 fix=nearest(name, CAPABILITIES),
             )

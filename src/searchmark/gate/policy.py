@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from searchmark.errors import InputError, Problem, nearest
+from searchmark.errors import InputError, Problem, nearest, quoted
 from searchmark.measures.notation import parse_measure
 
 CHANGEABLE = ("corpus",)
@@ -124,7 +124,7 @@ def pinned_problems(policy: GatePolicy, query_ids: Collection[str]) -> list[Prob
     """Report every pinned query that the query set does not hold."""
     known = set(query_ids)
     return [
-        Problem(f"gate.pinned[{i}]", f"the query set has no query '{query_id}'")
+        Problem(f"gate.pinned[{i}]", f"the query set has no query {quoted(query_id)}")
         for i, query_id in enumerate(policy.pinned)
         if query_id not in known
     ]
@@ -144,7 +144,7 @@ def category_problems(
     return [
         Problem(
             f"gate.{key}.{category}",
-            f"no {of} is of category '{category}'; {nearest(category, categories)}",
+            f"no {of} is of category {quoted(category)}; {nearest(category, categories)}",
         )
         for key, limited in limits.items()
         for category in limited

@@ -174,6 +174,10 @@ def test_queries_may_be_brought_together(tmp_path: Path) -> None:
         ({"q": None}, r"log.jsonl:2: the query is None, not text"),
         ({"t": "noon"}, r"log.jsonl:2: the time 'noon' is none"),
         ({"r": 1}, r"log.jsonl:2: 'y' stands at rank 1 of a list for query 'a', and so does 'x'"),
+        (
+            {"r": 1, "d": "\x1b" + "y" * 5000},
+            r"log.jsonl:2: '\\x1by{75}\u2026' stands at rank 1 of a list for query 'a', and so",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(

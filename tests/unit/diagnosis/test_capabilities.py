@@ -1,5 +1,6 @@
 """Which capability a query is taken to ask for, and the reason that is shown."""
 
+import json
 import random
 from pathlib import Path
 
@@ -236,6 +237,16 @@ def test_an_unknown_capability_names_file_query_and_the_nearest_name(tmp_path: P
     assert str(raised.value) == (
         f"{path}: the query 'q7' has the unknown capability 'fuzy'; did you mean 'fuzzy'?"
     )
+
+
+def test_an_id_and_a_capability_are_shown_on_one_line_and_cut(tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    queries = write(path, json.dumps({"_id": "q\x1b7", "text": "gas", "capability": "x" * 5000}))
+    with pytest.raises(InputError) as raised:
+        capabilities_of(queries, Lexicon.of(CORPUS))
+    cut = "x" * 79 + "\u2026"
+    told = f"{path}: the query 'q\\x1b7' has the unknown capability '{cut}'; known: "
+    assert str(raised.value).startswith(told)
 
 
 def test_names_may_be_other_fields() -> None:

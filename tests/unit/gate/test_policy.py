@@ -108,6 +108,10 @@ def test_a_pinned_query_must_exist() -> None:
     policy = GatePolicy(system="s", pinned=["q1", "q9"])
     (problem,) = pinned_problems(policy, ["q1", "q2"])
     assert problem == ("gate.pinned[1]", "the query set has no query 'q9'")
+    long = GatePolicy(system="s", pinned=["q\x1b[2J" + "9" * 5000])
+    (problem,) = pinned_problems(long, ["q1"])
+    # 80 characters: q, what clears a terminal written out in seven, 71 nines and the sign of a cut
+    assert problem.message == "the query set has no query 'q\\x1b[2J" + "9" * 71 + "\u2026'"
 
 
 def test_measures_are_held_under_the_names_that_scores_have() -> None:
