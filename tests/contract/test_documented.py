@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -22,22 +23,25 @@ def page(repository: Path) -> str:
 
 @pytest.fixture
 def package(page: str, tmp_path: Path) -> Path:
-    """Lay the page's files out, with the entry point as an installed package has it."""
-    for language, name, text in re.findall(r"```(\w+)\n# (\S+)\n(.*?)```", page, re.DOTALL):
+    """Lay the page's files out, and beside them what its pyproject.toml would install."""
+    for name, text in re.findall(r"```\w+\n# (\S+)\n(.*?)```", page, re.DOTALL):
         (tmp_path / name).write_text(text, encoding="utf-8")
-        if language == "toml":
-            info = tmp_path / "shelf-1.0.dist-info"
-            info.mkdir()
-            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shelf\nVersion: 1.0\n")
-            entry = re.sub(r'^\[.*"(.*)"\]\n(\w+) = "(.*)"', r"[\1]\n\2 = \3", text)
-            (info / "entry_points.txt").write_text(entry, encoding="utf-8")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = (tmp_path / "dist").iterdir()
+    (tmp_path / "shelf.py").unlink()
+    with ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
     return tmp_path
 
 
-def run_tests(package: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_tests(
+    package: Path, *arguments: str, file: str = "test_shelf.py"
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     return subprocess.run(
-        [*command, "test_shelf.py"],
+        [*command, file],
         cwd=package,
         env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True,
@@ -62,6 +66,37 @@ def test_the_documented_test_can_fail(package: Path) -> None:
     done = run_tests(package, "-k", "is_a_failure and (error_500 or forbidden or not_found)")
     assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "nothing that failed may look like an answer" in done.stdout
+
+
+def test_the_documented_subject_of_a_function_passes(package: Path) -> None:
+    done = run_tests(package, file="test_function.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "case", "told"),
+    [
+        # as the page says: other scores are noticed, and so is a board in the project's folder
+        (
+            "Hit(row.id, row.score)",
+            "Hit(row.id, row.score / 2)",
+            "keeps_the_order",
+            "AssertionError",
+        ),
+        ("text = E", "self.board = Noticeboard(folder); text = E", "run_", "FileNotFoundError"),
+    ],
+)
+def test_what_the_page_warns_of_is_so(
+    package: Path, right: str, wrong: str, case: str, told: str
+) -> None:
+    file = package / "test_function.py"
+    text = file.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    file.write_text(text.replace(right, wrong), encoding="utf-8")
+    done = run_tests(package, "-k", case, file=file.name)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert told in done.stdout
 
 
 def first_cells(page: str, heading: str) -> set[str]:
