@@ -84,7 +84,12 @@ def test_the_documented_subject_of_a_function_passes(package: Path) -> None:
             "keeps_the_order",
             "AssertionError",
         ),
-        ("text = E", "self.board = Noticeboard(folder); text = E", "run_", "FileNotFoundError"),
+        (
+            "text = E",
+            "self.board = Noticeboard(folder); text = E",
+            "run_keeps",
+            "FileNotFoundError",
+        ),
     ],
 )
 def test_what_the_page_warns_of_is_so(
