@@ -6,7 +6,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from searchmark.cli.main import main
 from searchmark.errors import SystemFailedError
 from searchmark.experiments.diagnosing import run_evidence
 from searchmark.experiments.experiment import run_experiment
@@ -19,7 +18,7 @@ from searchmark.experiments.validity import failure_sentence, why_invalid
 from searchmark.project import Project, read_project
 from searchmark.systems.policy import CallPolicy, policy_problems
 
-N = 10
+from .outages import N, call
 
 PROJECT = """
 corpus = "c.jsonl"
@@ -58,27 +57,11 @@ def search(text, k):
 HALF = "d0 d2 d4 d6 d8"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    ids = [f"d{i}" for i in range(N)]
-    (tmp_path / "c.jsonl").write_text("".join(f'{{"_id": "{i}", "title": "{i}"}}\n' for i in ids))
-    (tmp_path / "q.jsonl").write_text("".join(f'{{"_id": "q{i}", "text": "{i}"}}\n' for i in ids))
-    (tmp_path / "r.qrels").write_text("".join(f"q{i} 0 {i} 1\n" for i in ids))
-    (tmp_path / "down").write_text("")
-    return tmp_path
-
-
 def project(folder: Path, limits: str = "") -> Project:
     module = f"sm_partial_{abs(hash(folder))}"
     (folder / f"{module}.py").write_text(MODULE)
     (folder / "searchmark.toml").write_text(PROJECT.format(module=module, limits=limits))
     return read_project(folder)
-
-
-def call(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(a) for a in arguments])
-    return int(str(ended.value.code))
 
 
 def partial(n: int, *, of: int = N, failed: int = 0) -> list[Call]:

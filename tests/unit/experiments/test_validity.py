@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli.main import main
 from searchmark.errors import SystemFailedError
 from searchmark.experiments.diagnosing import run_evidence
 from searchmark.experiments.experiment import run_experiment
@@ -19,7 +18,7 @@ from searchmark.project import Project, read_project
 from searchmark.systems.calling import in_row
 from searchmark.systems.policy import CallPolicy
 
-N = 10
+from .outages import call
 
 PROJECT = """
 corpus = "c.jsonl"
@@ -49,27 +48,11 @@ def search(text, k):
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    ids = [f"d{i}" for i in range(N)]
-    (tmp_path / "c.jsonl").write_text("".join(f'{{"_id": "{i}", "title": "{i}"}}\n' for i in ids))
-    (tmp_path / "q.jsonl").write_text("".join(f'{{"_id": "q{i}", "text": "{i}"}}\n' for i in ids))
-    (tmp_path / "r.qrels").write_text("".join(f"q{i} 0 {i} 1\n" for i in ids))
-    (tmp_path / "down").write_text("")
-    return tmp_path
-
-
 def project(folder: Path, limits: str = "") -> Project:
     module = f"sm_validity_{abs(hash(folder))}"
     (folder / f"{module}.py").write_text(MODULE)
     (folder / "searchmark.toml").write_text(PROJECT.format(module=module, limits=limits))
     return read_project(folder)
-
-
-def call(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(a) for a in arguments])
-    return int(str(ended.value.code))
 
 
 def test_at_the_limit_a_run_counts_and_above_it_does_not() -> None:

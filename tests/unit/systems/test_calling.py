@@ -21,25 +21,10 @@ from searchmark.systems.redaction import redact_error
 from searchmark.systems.secrets import Secrets
 from searchmark.systems.timelimit import MOST_LEFT, TimeLimit
 
+from .clock import Time
+
 QUERY = Query("q", "text")
 ANSWER = Answer((Hit("a", 1.0),))
-
-
-class Time:
-    """A clock that moves only when somebody waits; draws are the longest possible."""
-
-    def __init__(self) -> None:
-        self.at = 100.0
-        self.waits: list[float] = []
-
-    def wait(self, _: Event, seconds: float) -> bool:
-        self.waits.append(seconds)
-        self.at += seconds
-        return False
-
-    @property
-    def clock(self) -> Clock:
-        return Clock(now=lambda: self.at, wait=self.wait, uniform=lambda low, high: high)
 
 
 class Scripted:
