@@ -5,6 +5,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy machine")  # how fast examples are made says nothing of the program
 
 pytest_plugins = ["pytester"]  # the plugin's tests run pytest inside pytest
 

@@ -17,7 +17,9 @@ HEADER = json.dumps(
 VALID = len(HEADER).to_bytes(8, "little") + HEADER + bytes(12)
 
 quiet = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

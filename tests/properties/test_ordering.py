@@ -24,7 +24,9 @@ from searchmark.data.run import Run, read_run
 from searchmark.errors import InputError
 
 quiet = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 # one id the beginning of another, eight bytes and more, zeros in front, not ASCII, quotes

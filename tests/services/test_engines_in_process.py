@@ -135,10 +135,15 @@ def same_but_for_ties(expected: Answer, answer: Answer) -> bool:
 @pytest.mark.parametrize("example", ["sqlite-fts5", "duckdb", "qdrant"])
 def test_any_text_is_a_query(open_example: OpenExample, example: str, text: str) -> None:
     system, queries = open_example(example, example.removesuffix("-fts5"))
-    before = found(ask(system, queries.texts[0]))
+    before = ask(system, queries.texts[0])
     for hit in ask(system, text, 5).hits:
         assert hit.doc_id
-    assert found(ask(system, queries.texts[0])) == before
+    after = ask(system, queries.texts[0])
+    if example == "qdrant":  # products of matrices, whose last bits are not the same each time
+        assert same_but_for_ties(before, after)
+        assert [h.score for h in after.hits] == pytest.approx([h.score for h in before.hits])
+    else:
+        assert found(after) == found(before)
 
 
 def test_words_between_signs_are_found_all_the_same(open_example: OpenExample) -> None:

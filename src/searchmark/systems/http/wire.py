@@ -23,7 +23,7 @@ from urllib3.exceptions import (
     TimeoutError,
 )
 
-from searchmark.data.numerals import whole_number
+from searchmark.data.numerals import MOST_DIGITS
 from searchmark.errors import SystemFailedError, SystemTimeoutError, described
 from searchmark.systems.http.address import address_problem
 from searchmark.systems.http.body import raw, unpacked
@@ -119,7 +119,9 @@ class Wire:
                 "for; make the server send gzip or plain JSON"
             )
         declared = response.headers.get("Content-Length", "")
-        if (whole_number(declared) or 0) > self.max_bytes:
+        if re.fullmatch("[0-9]+", declared) and (
+            len(declared) > MOST_DIGITS or int(declared) > self.max_bytes
+        ):
             raise self._too_long(request)
         pieces = raw(response)
         if packing in ("gzip", "x-gzip"):
