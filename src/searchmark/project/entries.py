@@ -30,11 +30,9 @@ def decode_systems(tables: object, problems: list[Problem]) -> dict[str, Entry]:
     if not isinstance(tables, Mapping):
         return {}
     found = {name: _entry(name, table, problems) for name, table in tables.items()}
+    told = {problem.key for problem in problems}  # wrong values stand for their defaults below
     for entry in found.values():
         if not isinstance(entry.config, Undecoded):
-            told = {
-                problem.key for problem in problems
-            }  # a wrong value stands for its default here
             problems += [p for p in _own_problems(entry, found) if p.key not in told]
     return found
 
