@@ -150,20 +150,10 @@ def document_rows(
     """Yield every returned document within k; a row without one for an empty answer."""
     for query in queries:
         for r in query.rankings:
-            invalid = setup.invalid.get(r.name)
-            partial = None if r.is_failure else str(r.partial)
+            head = (clean(query.query_id), r.name, r.value, r.status)
+            tail = (setup.invalid.get(r.name), None if r.is_failure else str(r.partial))
             for d in r.within(query.k):
-                yield (
-                    *(clean(query.query_id), r.name, r.value, r.status),
-                    *(d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part, invalid, partial),
-                )
+                told = (d.rank, clean(d.doc_id), d.score, d.grade, d.gain, d.part)
+                yield (*head, *told, *tail)
             if not r.documents:
-                yield (
-                    clean(query.query_id),
-                    r.name,
-                    r.value,
-                    r.status,
-                    *(None,) * 6,
-                    invalid,
-                    partial,
-                )
+                yield (*head, *(None,) * 6, *tail)
